@@ -103,6 +103,7 @@ int sample(const SampleOptions& options);
 
 struct InspectCommand {
   std::string model, text, ids, out;
+  std::string component = "decoder";  // of a model with an encoder and a decoder
   InspectOptions options;
   bool quiet = false, json = false;
   Download download;

@@ -111,6 +111,12 @@ void describe_inspect(CLI::App& app, InspectCommand& o) {
   app.add_option("--ids", o.ids,
                  "the same as token ids, for other tokenisers: whole numbers with spaces between them")
       ->type_name("FILE");
+  app.add_option(
+         "--component", o.component,
+         "the part of an encoder-decoder model, such as T5, to look at; the decoder is shown text whose "
+         "beginning the encoder has read")
+      ->capture_default_str()
+      ->type_name("COMPONENT");
   app.add_option("--window", o.options.window, "tokens per window")
       ->capture_default_str()
       ->check(within(InspectOptions::kWindow));

@@ -16,9 +16,9 @@ namespace gnomon::cli {
 namespace {
 
 void print(const Inspected& in) {
-  fmt::print("{}: {}, {} parameters, {}, {}, {}\n\n", printable(in.model), printable(in.family),
-             grouped(double(in.parameters)), counted(std::size_t(in.layers), "layer"),
-             counted(std::size_t(in.heads), "head"), in.spec);
+  fmt::print("{}: {}{}{}, {} parameters, {}, {}, {}\n\n", printable(in.model), printable(in.family),
+             in.component.empty() ? "" : " ", in.component, grouped(double(in.parameters)),
+             counted(std::size_t(in.layers), "layer"), counted(std::size_t(in.heads), "head"), in.spec);
   for (const std::string& sentence : pages::inspect_words(in)) fmt::print("{}\n", wrapped(sentence));
   for (const auto& left : in.found.left_out)
     fmt::print("{}\n", wrapped(text("Left out: ", left.part, ": ", left.why)));
@@ -45,7 +45,8 @@ int inspect(const InspectCommand& o) {
   const bool ids = !o.ids.empty();
   const std::string path = model_path(o.model, HubPart::weights, o.download);
   const Patient until_it_stops;
-  auto in = inspect_or_stop({path, ids ? o.ids : o.text, ids}, o.options, o.quiet);
+  const Component part = component_named(o.component);
+  auto in = inspect_or_stop({path, ids ? o.ids : o.text, ids, part}, o.options, o.quiet);
   if (!in) return 128 + last_signal();
   in->model = o.model;  // as typed
   if (!o.out.empty()) {

@@ -9,6 +9,7 @@
 #include "gnomon/models/extend/extend.h"
 #include "gnomon/models/lint/lint.h"
 #include "gnomon/models/resolve/resolved.h"
+#include "gnomon/models/run/architecture.h"
 #include "gnomon/spec/combination.h"
 #include "gnomon/study/settings/presets.h"
 
@@ -69,6 +70,7 @@ const ValueKind kKinds[] = {
      [] {
        return Words{"error", "warning", "note"};
      }},
+    {"COMPONENT", Offered::words, [] { return same(component_names()); }},
     {"READER", Offered::words, [] { return same(reader_names()); }},
     {"WAY", Offered::words,
      [] { return each(extension_methods(), [](const ExtensionMethod& m) { return m.name; }); }},

@@ -6,8 +6,8 @@
 //   bidirectional: n = |δ| falls into the first half of them, keys after the query (δ < 0) into the second
 //
 // T5 itself does not scale q·k by 1/√D (scale=off); the standard here does, so that the bias is all that differs.
-// Acts on the logits. Parameters: table w (buckets, H), one for all layers, as in T5; it starts with deviation C^(−1/2),
-// as in Hugging Face's modeling_t5.py.
+// Acts on the logits. Parameters: table w (buckets, H), one for all layers, as in T5, or one for each (layers=own), as in umT5
+// (Chung et al. 2023, arXiv 2304.09151); it starts with deviation C^(−1/2), as in Hugging Face's modeling_t5.py.
 #include <cmath>
 
 #include "gnomon/encodings/distance_bias.h"
@@ -20,12 +20,14 @@ class T5 final : public DistanceBias {
   T5(const Options& options, const Shape& shape)
       : DistanceBias(shape),
         buckets_{options.whole("buckets"), options.whole("distance"), shape.causal},
-        scale_(options.word("scale") == "on" ? 1 : std::sqrt(double(shape.D))) {
+        scale_(options.word("scale") == "on" ? 1 : std::sqrt(double(shape.D))),
+        own_(options.word("layers") == "own") {
     check_buckets("t5", buckets_);
   }
   std::vector<ParamSpec> params() const override {
     return {{"bias", {buckets_.count, shape_.H}, 0, 1 / std::sqrt(double(shape_.C)), false}};
   }
+  bool per_layer() const override { return own_; }
   double content_scale() const override { return scale_; }
 
  protected:
@@ -40,6 +42,7 @@ class T5 final : public DistanceBias {
  private:
   const Buckets buckets_;
   const double scale_;
+  const bool own_;
 };
 
 }  // namespace
@@ -61,6 +64,10 @@ const Entry t5_entry =
                            {.name = "scale",
                             .help = "scale q*k by 1/sqrt(D); T5 itself does not",
                             .standard = "on",
-                            .words = {"on", "off"}}}});
+                            .words = {"on", "off"}},
+                           {.name = "layers",
+                            .help = "one table for all layers, or for each layer its own, as in umT5",
+                            .standard = "one",
+                            .words = {"one", "own"}}}});
 
 }  // namespace gnomon

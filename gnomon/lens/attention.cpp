@@ -55,6 +55,9 @@ Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
   const std::vector<std::int32_t> any(std::size_t(in.rows.rows));
   Tokens tokens{1, in.rows.rows, any, {}};
   tokens.taps = &taps;
+  const Floats unread(c.cross ? std::size_t(c.width)
+                              : 0);  // an encoder's row: cross attention comes after all that is seen
+  if (c.cross) tokens.encoder = {1, unread};
   Floats last(std::size_t(in.rows.rows * c.width));
   try {
     Session(m.model).hidden(tokens, m.w, last);

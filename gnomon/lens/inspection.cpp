@@ -72,7 +72,7 @@ double first_length(const Matrix& rows, std::int64_t T) {
 
 // The windows of a sample, or rows of them, but for those from `first` to `end`.
 Sample without_windows(const Sample& s, std::int64_t first, std::int64_t end) {
-  Sample out = s;
+  Sample out{s.T, s.inputs, s.targets};
   const auto cut = [&](auto& tokens) {
     tokens.erase(tokens.begin() + first * s.T, tokens.begin() + end * s.T);
   };

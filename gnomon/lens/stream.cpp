@@ -72,10 +72,13 @@ void erase(const Erasure& e, TapValue& value) {
 }
 Taps taps_of(const Architecture& c, const Surgery& surgery) {
   Taps taps;
-  for (std::int64_t l = 0; surgery.no_attention && l < c.layers; ++l)
-    taps[of_layer(l, "attention.written")] = [](TapValue& value) {
-      value.write(Floats(std::size_t(value.size())));
-    };
+  const auto silence = [&](const std::string& name) {
+    taps[name] = [](TapValue& value) { value.write(Floats(std::size_t(value.size()))); };
+  };
+  for (std::int64_t l = 0; surgery.no_attention && l < c.layers; ++l) {
+    silence(of_layer(l, "attention.written"));
+    if (c.cross) silence(of_layer(l, "cross.written"));
+  }
   if (const Erasure* e = surgery.erasure)
     taps[e->layer < c.layers ? of_layer(e->layer, "resid_pre") : of_layer(c.layers - 1, "resid_post")] =
         [e](TapValue& value) { erase(*e, value); };
@@ -146,6 +149,9 @@ Written written(const Trained& m, const Sample& sample) {
                 text("written: '", c.position.print(),
                      "' adds positions before every layer; only those before the first have a part"));
   }
+  if (c.cross)
+    throw Error(Fault::usage,
+                "written: cross attention writes too, and has no part; allowed is a model without");
   const std::int64_t N = std::int64_t(sample.inputs.size());
   Written out;
   out.attention.assign(std::size_t(c.layers), Matrix(N, c.width));

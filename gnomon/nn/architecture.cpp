@@ -43,6 +43,7 @@ void check_sizes(const Architecture& a) {
   finite("attention.scale", at.scale, false);
   finite("attention.soft_cap", at.soft_cap, false);
   finite("attention.clip", at.clip, false);
+  if (a.cross) finite("cross.scale", a.cross->scale, false);
   finite("residual_scale", a.residual_scale, true);
   finite("feed_forward.limit", a.feed_forward.limit, true);
   finite("head.scale", a.head.scale, true);
@@ -56,9 +57,22 @@ void check_experts(const Experts& e) {
           "model.experts: a router is described, but there are no experts");
 }
 
+// Cross attention has the heads and biases of attention, and neither its norms of q and k nor its limits.
+void check_cross(const Architecture& a) {
+  if (!a.cross) return;
+  const auto none = [](bool ok, std::string_view what) {
+    require(ok, text("model.cross: cross attention is not defined with ", what));
+  };
+  none(a.residual == Residual::in_turn, "parallel sublayers (residual)");
+  none(a.norm.qk == QkNorm::none, "norms of q and k (norm.qk)");
+  none(a.attention.clip == 0, "a limit of q, k and v (attention.clip)");
+  none(!a.attention.sinks, "sinks (attention.sinks)");
+}
+
 // Parts that say the opposite of each other.
 void check_parts(const Architecture& a) {
   check_experts(a.feed_forward.experts);
+  check_cross(a);
   require(a.norm.qk != QkNorm::none || !a.norm.qk_form, "model.norm.qk_form: q and k have no norms");
   require(a.norm.qk == QkNorm::none || a.attention.clip == 0,
           "model.attention.clip: q and k with norms cannot be clipped");

@@ -64,6 +64,12 @@ struct AttentionRule {
   double scale_of_product() const;
 };
 
+// A sublayer between attention and the feed-forward part of every layer: queries of the residual stream to keys and values
+// of the rows that an encoder left, with the heads of attention, and no positions. Vaswani et al. 2017, section 3.2.3.
+struct CrossAttention {
+  double scale = 0;  // of q·k; 0 = 1/√head_dim
+};
+
 // How the weights of the chosen experts follow from the router's logits: by a softmax over the chosen alone (Mixtral, arXiv
 // 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob).
 enum class Routing { of_chosen, of_all };
@@ -120,7 +126,7 @@ struct OutputHead {
 // A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
 //
 //   h = norm?(combination(word_scale·word[token], position) + type?[type])
-//   h = attention sublayer, feed-forward sublayer: residual and norms as above, for each layer
+//   h = attention sublayer, cross attention sublayer?, feed-forward sublayer: residual and norms as above, for each layer
 //   logits = head(norm?(h))
 struct Architecture {
   std::int64_t layers = 4, width = 128;
@@ -130,6 +136,8 @@ struct Architecture {
   bool causal = true;            // next token; false: an encoder, which fills in masked ones
   double word_scale = 1;         // of word vectors, beside what the combination does: Gemma's √width
   AttentionRule attention;
+  std::optional<CrossAttention> cross =
+      {};  // of a decoder beside an encoder, which is an architecture of its own: T5
   FeedForward feed_forward;
   Norms norm;
   Biases biases;

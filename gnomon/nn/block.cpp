@@ -330,6 +330,8 @@ Architecture make_block(std::string_view block, const BlockSizes& s, const Spec&
 }
 
 std::string print_block(const Architecture& a) {
+  if (a.cross)
+    throw Error(Fault::usage, "a block has no cross attention; allowed are single decoders and encoders");
   std::string shortest_text;
   for (const std::string_view name : kBlocks) {
     const Architecture plain = make_block(name, {.width = a.width, .heads = 1}, {});

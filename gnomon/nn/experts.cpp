@@ -155,7 +155,7 @@ void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerA
   });
 }
 
-void experts_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
+void experts_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
                       LayerActivations& a) {
   const Shapes z = shapes(s);
   const ExpertsKept& k = a.experts;

@@ -43,7 +43,7 @@ void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, L
   linear(shape.down, a.hidden.data(), in.w + p.down.weight, optional(in.w, p.down.bias), to);
 }
 
-void feed_forward_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
+void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
                            LayerActivations& a) {
   if (s.a.feed_forward.experts) return experts_backward(s, p, at, a);
   const Shapes shape = shapes(s);

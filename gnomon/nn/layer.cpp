@@ -107,7 +107,7 @@ void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput&
   AttentionShape shape = attention_shape(s, p, in.w, nullptr);
   shape.taps = in.taps;
   if (in.cache) {
-    attention_decode(shape, scheme, *in.cache, a);
+    attention_decode(shape, scheme, in.cache->keys, a);
   } else {
     attention_forward(shape, scheme, content_of(s, p, in, a.projections), a);
   }
@@ -138,6 +138,28 @@ const float* attention_part_backward(const LayerShape& s, const AttentionAt& p,
   return scratch.drows.data();
 }
 
+// --- Cross attention between its norms: from the stream after attention to the one that it leaves.
+
+const Floats& cross_part(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a) {
+  const LayerInput here{in.w, a.attention.out.data(), in.cache, in.taps.under("cross.")};
+  const float* x = enter(s, p.cross_norms.before, here, a.cross);
+  cross_attention(s, p.cross, {in.w, x, in.cache, here.taps}, a.crossed,
+                  written(s, p.cross_norms.after, a.cross).data());
+  leave(s, p.cross_norms.after, here, a.cross);
+  in.taps.show_rows("resid_cross", a.cross.out, s.B, s.T, s.a.width);
+  return a.cross.out;
+}
+// at.h: the stream after attention.
+void cross_part_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at,
+                         LayerActivations& a) {
+  const float* x = p.cross_norms.before ? a.cross.before.data() : at.h;
+  const float* dy = leave_backward(s, p.cross_norms.after, at, a.cross);
+  Floats& dx = at.scratch.drows;
+  dx.resize(s.N() * row_step(s.a.width));
+  cross_attention_backward(s, p.cross, {at.w, x, dy, at.g, dx.data(), at.scratch}, a.crossed);
+  enter_backward(s, p.cross_norms.before, at, a.cross, dx.data());
+}
+
 }  // namespace
 
 NormShape norm_shape(const Norms& rule, std::int64_t N, std::int64_t width, std::int64_t step) {
@@ -159,18 +181,19 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, 
          written(s, p.attention_norms.after, a.attention).data());
   leave(s, p.attention_norms.after, first, a.attention);
   in.taps.show_rows("resid_mid", a.attention.out, s.B, s.T, s.a.width);
+  const Floats& middle = s.a.cross ? cross_part(s, p, in, a) : a.attention.out;
 
   const bool parallel = s.a.residual != Residual::in_turn;
   const bool one_norm = s.a.residual == Residual::parallel_one_norm;
   const LayerInput second{in.w,
                           one_norm   ? x
                           : parallel ? in.h
-                                     : a.attention.out.data(),
+                                     : middle.data(),
                           nullptr, in.taps.under("feed_forward.")};
   x = enter(s, p.feed_forward_norms.before, second, a.feed_forward);
   feed_forward(s, p, {in.w, x, nullptr, second.taps}, a,
                written(s, p.feed_forward_norms.after, a.feed_forward).data());
-  leave(s, p.feed_forward_norms.after, {in.w, a.attention.out.data(), nullptr, second.taps}, a.feed_forward);
+  leave(s, p.feed_forward_norms.after, {in.w, middle.data(), nullptr, second.taps}, a.feed_forward);
 }
 
 void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerScheme& scheme,
@@ -179,7 +202,7 @@ void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& 
   const bool parallel = s.a.residual != Residual::in_turn,
              one_norm = s.a.residual == Residual::parallel_one_norm;
   LayerScratch& scratch = at.scratch;
-  const float* middle = a.attention.out.data();
+  const float* middle = s.a.cross ? a.cross.out.data() : a.attention.out.data();
   const auto rows_in = [](const NormAt& norm, const SublayerKept& k, const float* h) {
     return norm ? k.before.data() : h;
   };
@@ -196,6 +219,7 @@ void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& 
     enter_backward(s, p.feed_forward_norms.before, {at.w, middle, at.g, at.dh, scratch}, a.feed_forward,
                    dx2.data());
   }
+  if (s.a.cross) cross_part_backward(s, p, {at.w, a.attention.out.data(), at.g, at.dh, scratch}, a);
   const float* dy = leave_backward(s, p.attention_norms.after, at, a.attention);
   const float* dx1 = attention_part_backward(s, p.attention, {at.w, x1, dy, at.g, scratch}, scheme, a);
   if (one_norm) add(size, dx1, dx2.data(), dx2.data()), dx1 = dx2.data();

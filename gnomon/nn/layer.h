@@ -8,12 +8,21 @@
 
 namespace gnomon {
 
+// The rows of an encoder that cross attention reads, (B·T,width), row_step(width) apart, and their gradient, which is added to.
+struct EncoderAt {
+  std::int64_t T = 0;
+  const float* rows = nullptr;
+  const std::uint8_t* padding = nullptr;  // (B,T): 1 = no key to anyone
+  float* d = nullptr;                     // or null
+};
+
 // One Transformer layer, forward and backward, in the parts of the paper: norm, projections, attention, feed-forward,
 // residual. Rows of all arrays are row_step(width) apart.
 struct LayerShape {
   const Architecture& a;
   std::int64_t B, T;
   const std::uint8_t* padding = nullptr;  // (B,T): 1 = no key to anyone
+  EncoderAt encoder = {};
   std::int64_t N() const { return B * T; }
 };
 
@@ -46,10 +55,16 @@ struct ExpertsKept {
   std::vector<std::int64_t> first, row;
   Floats x, written;  // of each entry: the row that it reads, and what its expert makes of it
 };
+// Queries (N,q_width), keys and values side by side (B·encoder.T, 2·kv_width), and what attention returned.
+struct CrossKept {
+  Floats q, kv, attended;
+  AttentionKept kept;
+};
 // What the forward pass keeps for the backward pass.
 struct LayerActivations {
-  SublayerKept attention, feed_forward;
+  SublayerKept attention, cross, feed_forward;
   ProjectionsKept projections;
+  CrossKept crossed;
   Floats attended;  // (N, q_width): what attention returned
   AttentionKept kept;
   Plan plan;          // with what reads content; unused where nothing does
@@ -59,9 +74,13 @@ struct LayerActivations {
 
 // h (N,width) is the residual stream; a.feed_forward.out holds it after the layer, a.attention.out between the sublayers.
 // With a cache the tokens are new ones, that see what it holds; there is no way back from them.
+struct LayerCache {
+  KeyCache keys;
+  Floats crossed;  // CrossKept::kv, which the first tokens make for all that follow
+};
 struct LayerInput {
   const float *w, *h;
-  KeyCache* cache = nullptr;
+  LayerCache* cache = nullptr;
   TapsAt taps = {};
 };
 void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, const LayerScheme& scheme,
@@ -69,6 +88,7 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, 
 
 // g receives the gradients of w; dh comes in as the gradient of what the layer left and leaves as the gradient of h.
 struct LayerScratch {
+  Floats dcross, dcross_q, dcross_kv, dencoder;   // of cross attention
   Floats dhidden, drows, dqkv, dcontent, dasked;  // shared by the layers
   Floats dbranch, dsum, dscaled, dunnormed,
       dup;  // of parallel sublayers, norms after a sublayer, its scale, norms of q and k, gates
@@ -128,20 +148,27 @@ void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Cont
 void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
                       LayerActivations& a);
 
-// Feed-forward part: feed_forward.cpp; of experts: experts.cpp. `to` (N,width) is overwritten with down(f(up(x))).
-struct FeedForwardBackward {
+// What the backward pass of a sublayer reads: the rows x that the sublayer read, and the gradient dy of what it wrote.
+struct SublayerBackward {
   const float *w, *x, *dy;
   float *g, *dx;  // dx is overwritten
   LayerScratch& scratch;
 };
+// Cross attention from the rows in.h to `to` (N,width), overwritten: cross_attention.cpp. The gradient of the encoder's rows is
+// added to s.encoder.d.
+void cross_attention(const LayerShape& s, const AttentionAt& p, const LayerInput& in, CrossKept& k,
+                     float* to);
+void cross_attention_backward(const LayerShape& s, const AttentionAt& p, const SublayerBackward& at,
+                              CrossKept& k);
+
+// Feed-forward part: feed_forward.cpp; of experts: experts.cpp. `to` (N,width) is overwritten with down(f(up(x))).
 void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a,
                   float* to);
-void feed_forward_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
+void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
                            LayerActivations& a);
 // The same for experts, from in.h. Taps see what the router says: `router`.
 void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a, float* to);
-void experts_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
-                      LayerActivations& a);
+void experts_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at, LayerActivations& a);
 // f of N rows `up_step` apart, gated where the part is: to `hidden_step`. Backward: dup is overwritten, and may be dhidden
 // where there is no gate.
 struct Activated {

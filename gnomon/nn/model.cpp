@@ -57,12 +57,14 @@ double Model::training_flops_per_token(std::int64_t T) const {
   double matrices = double(a.layers) * d *
                     (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) +
                      double(f.experts.count));
+  if (a.cross) matrices += double(a.layers) * d * (double(a.attention.qkv_width()) + q);
   if (a.head.form == HeadForm::transform) matrices += d * d;
   if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * d;
   for (const auto& p : params()) {  // matrices that join word and position, once a token
     if (p.spec.decay && p.spec.name.rfind("embed.combination.", 0) == 0) matrices += double(p.spec.size());
   }
-  return 6 * matrices + 12 * pairs * q * double(a.layers);
+  const double crossed = a.cross ? double(T) : 0;
+  return 6 * matrices + 12 * (pairs + crossed) * q * double(a.layers);
 }
 
 }  // namespace gnomon

@@ -36,7 +36,8 @@ class Model {
   Floats initial(std::uint64_t seed) const;
 
   // Multiply-adds ×2 for one token at window length T, forward and backward (three times the forward), matrix
-  // products and attention only; attention counts the pairs that the causal mask leaves.
+  // products and attention only; attention counts the pairs that the causal mask leaves, cross attention as many rows of the encoder as
+  // tokens.
   double training_flops_per_token(std::int64_t T) const;
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 40;
 
-// What writes into the residual stream starts smaller by 1/√(2·layers): Radford et al. 2019 (GPT-2), section 2.3.
-double deep(const Architecture& a) { return 1 / std::sqrt(2.0 * double(a.layers)); }
+// What writes into the residual stream starts smaller by 1/√sublayers: Radford et al. 2019 (GPT-2), section 2.3.
+double deep(const Architecture& a) { return 1 / std::sqrt((a.cross ? 3.0 : 2.0) * double(a.layers)); }
 double root(std::int64_t n) { return std::sqrt(double(n)); }
 
 }  // namespace
@@ -47,6 +47,11 @@ LayerAt Layout::declare_layer(const Architecture& a, std::int64_t l) {
   p.attention_norms.before = norm(before && (l > 0 || a.norm.first), "attention.norm.");
   p.attention = declare_attention(a, at + "attention.");
   p.attention_norms.after = norm(after, "attention.norm_after.");
+  if (a.cross) {
+    p.cross_norms.before = norm(before, "cross.norm.");
+    p.cross = declare_attention(a, at + "cross.");
+    p.cross_norms.after = norm(after, "cross.norm_after.");
+  }
   p.feed_forward_norms.before =
       norm(before && a.residual != Residual::parallel_one_norm, "feed_forward.norm.");
   declare_feed_forward(a, at + "feed_forward.", p);

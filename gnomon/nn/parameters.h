@@ -42,10 +42,10 @@ struct AttentionAt {
   LinearAt out;
 };
 struct LayerAt {
-  NormsAt attention_norms, feed_forward_norms;
-  AttentionAt attention;
-  LinearAt router;    // (experts, width)
-  LinearAt up, down;  // of all experts, one after the other
+  NormsAt attention_norms, cross_norms, feed_forward_norms;
+  AttentionAt attention, cross;  // of cross, the rows of k and v read the encoder's
+  LinearAt router;               // (experts, width)
+  LinearAt up, down;             // of all experts, one after the other
 };
 
 // Every parameter of a model in the order of the flat array, and the offsets by what they are for.

@@ -28,6 +28,9 @@ struct HeadKept {
 struct Pass {
   Placement placement;
   std::vector<std::uint8_t> padding;
+  Floats encoder;  // the encoder's rows, row_step(width) apart
+  std::vector<std::uint8_t> encoder_padding;
+  EncoderAt encoder_at;
   InputKept input;
   std::vector<LayerScheme> groups;  // layers whose encodings and parameters are the same share one
   Placement compiled_for;           // the places of their plans
@@ -37,7 +40,7 @@ struct Pass {
   HeadKept head;
   // Of the backward pass.
   LayerScratch scratch;
-  Floats dlast, dhead, dh, djoined, dwords, de;
+  Floats dlast, dhead, dh, djoined, dwords, de, dencoder;
   Floats later;  // what the position vectors receive after the first layer's input
 };
 // One call of a session.

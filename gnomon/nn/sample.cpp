@@ -39,7 +39,9 @@ std::vector<std::int32_t> sample(Session& session, std::span<const float> w, con
   Floats logits(std::size_t(B * V));
   std::vector<std::int32_t> written(std::size_t(B * how.count)), next(static_cast<std::size_t>(B));
   session.begin(B, prompt.T + how.count);
-  session.extend({B, prompt.T, prompt.inputs, {}}, w, logits);
+  Tokens first{B, prompt.T, prompt.inputs, {}};
+  first.encoder = prompt.encoder;
+  session.extend(first, w, logits);
   for (std::int64_t n = 0; n < how.count; ++n) {
     for (std::int64_t b = 0; b < B; ++b) {
       const auto row = std::span<const float>(logits).subspan(std::size_t(b * V), std::size_t(V));

@@ -31,18 +31,22 @@ double count_scored(const Tokens& tokens) {
 struct Session::Work {
   std::shared_ptr<const ModelParts> parts;
   Pass pass;
-  std::vector<KeyCache> caches;  // of each layer, while it generates
+  std::vector<LayerCache> caches;  // of each layer, while it generates
   std::int64_t length = 0, capacity = 0;
 
   const ModelParts& m() const { return *parts; }
   Call call(const Tokens& tokens, std::span<const float> w) { return {m(), tokens, w.data(), pass}; }
   LayerShape shape(const Tokens& t) const {
-    return {m().a, t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data()};
+    return {m().a, t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data(), pass.encoder_at};
   }
-  void check(const Tokens& tokens, std::span<const float> w) const;
+  // goes_on: the rows of an encoder are kept from the tokens before.
+  void check(const Tokens& tokens, std::span<const float> w, bool goes_on = false) const;
   void check_scored(const Tokens& tokens, std::span<const float> losses) const;
   void check_gradient(const Tokens& tokens, std::span<const float> gradient) const;
+  void check_dencoder(const Tokens& tokens, std::span<float> gradient, std::span<float> dencoder) const;
   void check_head() const;
+  void check_encoder(const Tokens& tokens, bool goes_on) const;
+  void take_encoder(const Tokens& tokens);
   void check_new(const Tokens& tokens) const;
   void place(const Tokens& tokens, bool training);
   void make_groups(const Tokens& tokens, std::span<const float> w);
@@ -53,12 +57,12 @@ struct Session::Work {
   const float* forward(const Call& c, bool training);
   const float* left() const { return pass.layers.back().feed_forward.out.data(); }
   // From p.dlast.
-  void backward(const Call& c, std::span<float> g);
+  void backward(const Call& c, std::span<float> g, std::span<float> dencoder = {});
   double scored(const Call& c, float dscale, std::span<float> losses);
 };
 
 // What every pass reads; tokens are looked at once each, because they are rows of the word table.
-void Session::Work::check(const Tokens& t, std::span<const float> w) const {
+void Session::Work::check(const Tokens& t, std::span<const float> w, bool goes_on) const {
   const Architecture& a = m().a;
   check_extents("model", {{"B", t.B, 1, kMostTokens}, {"T", t.T, 1, kMostTokens}});
   check_size("model", "inputs", t.inputs.size(), t.B * t.T);
@@ -69,6 +73,7 @@ void Session::Work::check(const Tokens& t, std::span<const float> w) const {
     refuse(text(what, " ", none - all.begin(), " is ", *none, "; allowed are 0 to ", end - 1));
   };
   within("input", t.inputs, a.vocabulary);
+  check_encoder(t, goes_on);
   if (t.taps) check_taps(*t.taps, a, m().scheme);
   if (t.types.empty()) return;
   if (a.token_types == 0) refuse("types are given, but the architecture has no token types");
@@ -85,9 +90,39 @@ void Session::Work::check_gradient(const Tokens& t, std::span<const float> gradi
   check_size("model", "gradient", gradient.size(), m().at.total);
   if (t.taps) refuse("taps are given with a gradient; allowed are passes without a gradient");
 }
+void Session::Work::check_dencoder(const Tokens& t, std::span<float> gradient,
+                                   std::span<float> dencoder) const {
+  if (gradient.empty()) refuse("dencoder is given without a gradient; allowed is none");
+  check_size("model", "dencoder", dencoder.size(), std::int64_t(t.encoder.rows.size()));
+}
 void Session::Work::check_head() const {
   if (m().a.head.form == HeadForm::none)
     refuse("the architecture has no head, so it has no logits and no losses");
+}
+
+void Session::Work::check_encoder(const Tokens& t, bool goes_on) const {
+  const EncoderRows& e = t.encoder;
+  const bool given = e.T != 0 || !e.rows.empty();
+  if (given && !m().a.cross) refuse("encoder rows are given, but the architecture has no cross attention");
+  if (given && goes_on) refuse("encoder rows are given again; allowed are none after the first tokens");
+  if (!m().a.cross || goes_on) return;
+  if (!given)
+    refuse(
+        "the architecture has cross attention: found no encoder rows; allowed are those of one token or "
+        "more");
+  check_extents("model", {{"encoder.T", e.T, 1, kMostTokens}});
+  check_size("model", "encoder.rows", e.rows.size(), t.B * e.T * m().a.width);
+}
+// The rows as far apart as all others.
+void Session::Work::take_encoder(const Tokens& t) {
+  const EncoderRows& e = t.encoder;
+  if (e.T == 0) return;
+  const std::int64_t C = m().a.width, step = row_step(C);
+  pass.encoder.resize(std::size_t(t.B * e.T * step));
+  for (std::int64_t n = 0; n < t.B * e.T; ++n) std::copy_n(&e.rows[n * C], C, &pass.encoder[n * step]);
+  pass.encoder_padding.clear();
+  if (e.padding) pass.encoder_padding.assign(e.padding, e.padding + t.B * e.T);
+  pass.encoder_at = {e.T, pass.encoder.data(), e.padding ? pass.encoder_padding.data() : nullptr};
 }
 
 // Where the tokens stand, and which of them are padding.
@@ -197,15 +232,17 @@ const float* Session::Work::layers(const Call& c, bool training) {
 
 const float* Session::Work::forward(const Call& c, bool training) {
   caches.clear(), length = 0;
-  place(c.tokens, training);
+  place(c.tokens, training), take_encoder(c.tokens);
   embed(c);
   make_groups(c.tokens, {c.w, std::size_t(m().at.total)});
   compile_groups(c.tokens);
   return last_rows(c, layers(c, training));
 }
 
-void Session::Work::backward(const Call& c, std::span<float> g) {
+void Session::Work::backward(const Call& c, std::span<float> g, std::span<float> dencoder) {
   Pass& p = pass;
+  p.dencoder.assign(dencoder.empty() ? 0 : p.encoder.size(), 0.0f);
+  p.encoder_at.d = dencoder.empty() ? nullptr : p.dencoder.data();
   const Scheme& scheme = m().scheme;
   const std::int64_t C = m().a.width;
   const std::size_t L = p.layers.size();
@@ -231,6 +268,8 @@ void Session::Work::backward(const Call& c, std::span<float> g) {
   }
   for (LayerScheme& group : p.groups) compile_backward(group.acting, p.placement, group.plan, group.dplan);
   embed_backward(c, g.data());
+  for (std::int64_t n = 0; n < std::int64_t(dencoder.size()); ++n)
+    dencoder[n] += p.dencoder[n / C * c.step() + n % C];
 }
 
 // The mean loss from the logits, which become their gradient with dscale.
@@ -250,8 +289,9 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 double Session::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
-                     std::span<float> gradient) {
+                     std::span<float> gradient, std::span<float> dencoder) {
   work_->check(tokens, w), work_->check_scored(tokens, losses);
+  if (!dencoder.empty()) work_->check_dencoder(tokens, gradient, dencoder);
   if (!gradient.empty()) work_->check_gradient(tokens, gradient);
   const Call c = work_->call(tokens, w);
   const float* last = work_->forward(c, !gradient.empty());
@@ -260,7 +300,7 @@ double Session::loss(const Tokens& tokens, std::span<const float> w, std::span<f
   const double mean = work_->scored(c, dscale, losses);
   if (gradient.empty()) return mean;
   make_logits_backward(c, last, gradient.data());
-  work_->backward(c, gradient);
+  work_->backward(c, gradient, dencoder);
   return mean;
 }
 
@@ -303,21 +343,21 @@ void Session::begin(std::int64_t B, std::int64_t capacity) {
     refuse(text("'", m.a.position.print(),
                 "' draws new positions for every window; it cannot generate with a cache"));
   work_->check_head();
-  std::vector<KeyCache> caches;
+  std::vector<LayerCache> caches;
   for (std::int64_t l = 0; l < m.a.layers; ++l) {
     std::vector<const Encoding*> encodings;
     for (const std::size_t n : m.scheme.in_layer(l))
       encodings.push_back(m.scheme.attention[n].encoding.get());
-    caches.push_back(
-        make_cache({B, at.kv_heads, at.head_dim, at.head_dim, capacity}, encodings, m.a.position.print()));
+    const CacheSize size{B, at.kv_heads, at.head_dim, at.head_dim, capacity};
+    caches.push_back({make_cache(size, encodings, m.a.position.print()), {}});
   }
   work_->caches = std::move(caches), work_->length = 0, work_->capacity = capacity;
 }
 
 void Session::Work::check_new(const Tokens& t) const {
   if (caches.empty()) refuse("extend() without begin()");
-  if (t.B != caches.front().shape().B)
-    refuse(text("B is ", t.B, "; allowed is ", caches.front().shape().B, ", as in begin()"));
+  if (const std::int64_t B = caches.front().keys.shape().B; t.B != B)
+    refuse(text("B is ", t.B, "; allowed is ", B, ", as in begin()"));
   if (t.padding || t.placement)
     refuse("padding or placement is given; allowed are none: each new token follows the last");
   for (std::int64_t l = 0; t.taps && l < m().a.layers; ++l) {
@@ -332,11 +372,12 @@ void Session::Work::check_new(const Tokens& t) const {
 
 void Session::extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits) {
   const std::int64_t V = work_->m().a.vocabulary;
-  work_->check(tokens, w), work_->check_new(tokens);
+  work_->check(tokens, w, work_->length > 0), work_->check_new(tokens);
   check_size("model", "logits", logits.size(), tokens.B * V);
   const Call c = work_->call(tokens, w);
   work_->pass.placement = Placement::consecutive(double(work_->length), tokens.T);
   work_->pass.padding.clear();
+  work_->take_encoder(tokens);
   try {
     embed(c);
     work_->make_groups(tokens, w);

@@ -9,6 +9,13 @@
 
 namespace gnomon {
 
+// The rows that an encoder left, which a decoder with cross attention reads: the same number for each sequence.
+struct EncoderRows {
+  std::int64_t T = 0;                     // 0: none
+  std::span<const float> rows = {};       // (B·T, width), dense
+  const std::uint8_t* padding = nullptr;  // (B·T): 1 = no key to anyone
+};
+
 // Tokens of a batch, sequences of equal length one after the other, and what is to be predicted.
 struct Tokens {
   std::int64_t B, T;
@@ -26,13 +33,15 @@ struct Tokens {
   const Taps* taps = nullptr;                // values that are read or rewritten on their way
   // Scored targets that a loss is the mean over, where these tokens are a part of a batch; 0: those of these tokens.
   std::int64_t scored = 0;
+  EncoderRows encoder = {};  // of an architecture with cross attention
 };
 struct Stopped {};  // a pass was given up; nothing but scratch has changed
 
 // A model at work: the memory of a pass, which the next pass uses again (as large as the largest batch), and a key cache if it
 // generates. For one thread at a time; see core/parallel.h for processes that fork. Calls throw Error(usage), before
 // anything is computed, for arrays of other sizes than these, for tokens, types and targets that are none, for a length
-// without positions, for logits of a model that has no head, for taps of values that the model does not have, and for taps
+// without positions, for encoder rows of an architecture without cross attention and for none of one with it, for logits of a
+// model that has no head, for taps of values that the model does not have, and for taps
 // where a gradient is asked for. A tap of what a pass does not compute is not called.
 class Session {
  public:
@@ -43,9 +52,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   // Mean loss over the scored targets (of a part of a batch, its share of that mean), in nats. losses (B·T), 0 where unscored. With a gradient (the size of
-  // the parameters) it adds d(mean loss)/d(parameter).
+  // the parameters) it adds d(mean loss)/d(parameter); to dencoder (the size of encoder.rows), if it is given, d(mean loss)/d(row).
   double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
-              std::span<float> gradient = {});
+              std::span<float> gradient = {}, std::span<float> dencoder = {});
   // logits (B·T, vocabulary), dense. Targets are not looked at.
   void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
   // The last rows (B·T, width), dense, after the last norm where there is one: what the head reads.
@@ -57,7 +66,7 @@ class Session {
   // Generation. begin() makes an empty key cache for `capacity` tokens of B sequences; extend() appends n tokens of each
   // (inputs B·n), and gives the logits (B, vocabulary) of the last ones: those of the whole pass to rounding. begin()
   // throws Error(usage) for an encoder, for samplers, and for encodings without a key cache; extend() without begin(),
-  // for padding, a placement, taps of the rows, logits and weights inside attention, and more tokens than there is room for.
+  // for padding, a placement, encoder rows after the first tokens (those of the first are kept), taps of the rows, logits and weights inside attention, and more tokens than there is room for.
   // Every other pass ends it, and so does one that was given up.
   void begin(std::int64_t B, std::int64_t capacity);
   void extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits);

@@ -11,6 +11,10 @@ namespace gnomon {
 namespace {
 
 constexpr std::string_view kLayer = "layers.N.";
+// With cross attention, after resid_mid.
+constexpr std::string_view kOfCross[] = {"cross.read",     "cross.q",       "cross.k",
+                                         "cross.v",        "cross.logits",  "cross.weights",
+                                         "cross.attended", "cross.written", "resid_cross"};
 constexpr std::string_view kOfLayer[] = {"resid_pre",           "attention.read",       "attention.q",
                                          "attention.k",         "attention.v",          "attention.q_mapped",
                                          "attention.k_mapped",  "attention.v_mapped",   "attention.logits",
@@ -97,6 +101,9 @@ std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme
   for (const std::string_view name : kOfLayer) {
     const bool inside = name == "feed_forward.up" || name == "feed_forward.hidden";
     if (!inside || !a.feed_forward.experts) all.push_back(std::string(kLayer) + std::string(name));
+    for (const std::string_view cross : kOfCross) {
+      if (a.cross && name == "resid_mid") all.push_back(std::string(kLayer) + std::string(cross));
+    }
     if (name == "feed_forward.read" && a.feed_forward.experts)
       all.push_back(std::string(kLayer) + "feed_forward.router");
   }

@@ -30,6 +30,11 @@ namespace gnomon {
 //   layers.N.attention.attended    (B,heads,T,head dim)  what the output projection reads [hook_z]
 //   layers.N.attention.written     (B,T,width)           what attention adds to the stream [hook_attn_out]
 //   layers.N.resid_mid             (B,T,width)           the stream after attention [hook_resid_mid]
+//   layers.N.cross.read            (B,T,width)           of cross attention, whose keys are an encoder's rows; so all to written
+//   layers.N.cross.q, .k, .v       as of attention; k and v (B,kv_heads,rows,head dim)
+//   layers.N.cross.logits, .weights                      (B,heads,T,rows)
+//   layers.N.cross.attended, .written                    as of attention
+//   layers.N.resid_cross           (B,T,width)           the stream after cross attention
 //   layers.N.feed_forward.read     (B,T,width)           [ln2.hook_normalized]
 //   layers.N.feed_forward.up       (B,T,up width)        before the activation; of a gate, gate and up [mlp.hook_pre]
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]

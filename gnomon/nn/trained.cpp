@@ -12,6 +12,8 @@ Tokens Sample::tokens(std::int64_t first, std::int64_t B) const {
   };
   Tokens tokens{B, T, part(inputs), part(targets)};
   tokens.placement = placement, tokens.drop_positions = drop_positions, tokens.stop = stop;
+  const std::size_t rows = encoder.size() / std::size_t(count());  // numbers of one window
+  tokens.encoder = {encoder_T, std::span(encoder).subspan(std::size_t(first) * rows, std::size_t(B) * rows)};
   return tokens;
 }
 
@@ -26,6 +28,11 @@ void Sample::check() const {
     if (inputs[t] < 0)
       throw Error(Fault::usage, text("token ", t, " of a sample is ", inputs[t], "; allowed are 0 or more"));
   }
+  const auto rows = std::size_t(encoder_T * count());
+  if (encoder_T < 0 || (rows == 0 ? !encoder.empty() : encoder.empty() || encoder.size() % rows != 0)) {
+    throw Error(Fault::usage, text("a sample of ", count(), " windows has ", encoder.size(),
+                                   " numbers of an encoder; allowed are ", encoder_T, " rows per window"));
+  }
   if (placement && placement->rows != 1) {
     throw Error(Fault::usage, text("a sample has one row of positions for all its windows; found ",
                                    placement->rows, " rows"));
@@ -35,13 +42,16 @@ Sample Sample::first(std::int64_t windows) const {
   check();
   if (windows < 1)
     throw Error(Fault::usage, text("found first(", windows, ") of a sample; allowed are 1 or more windows"));
-  const auto n = std::size_t(std::min(windows, count()) * T);
+  const std::int64_t kept = std::min(windows, count());
+  const std::ptrdiff_t n = kept * T, rows = std::ptrdiff_t(encoder.size()) / count() * kept;
   return {T,
-          {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
-          {targets.begin(), targets.begin() + std::ptrdiff_t(n)},
+          {inputs.begin(), inputs.begin() + n},
+          {targets.begin(), targets.begin() + n},
           placement,
           drop_positions,
-          stop};
+          stop,
+          encoder_T,
+          {encoder.begin(), encoder.begin() + rows}};
 }
 
 }  // namespace gnomon

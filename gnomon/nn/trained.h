@@ -20,6 +20,9 @@ struct Sample {
   const Placement* placement = nullptr;         // one row for all windows; null: 0..T−1
   bool drop_positions = false;                  // as in Tokens
   const std::function<bool()>* stop = nullptr;  // as in Tokens, of every pass over it
+  // Of a decoder with cross attention: the rows that its encoder left for each window, (count·encoder_T, width), dense.
+  std::int64_t encoder_T = 0;
+  Floats encoder = {};
   std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
   // Views of the windows first..first+B−1.
   Tokens tokens(std::int64_t first, std::int64_t B) const;

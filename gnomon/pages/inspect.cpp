@@ -318,21 +318,14 @@ std::string readings_section(const Inspection& found) {
 
 std::string inspect_json(const Inspected& in) {
   const Inspection& f = in.found;
-  Json j{{"schema", 2},
-         {"model", in.model},
-         {"family", in.family},
-         {"text", in.text},
-         {"spec", in.spec},
-         {"causal", in.causal},
-         {"parameters", in.parameters},
-         {"layers", in.layers},
-         {"heads", in.heads},
-         {"width", in.width},
-         {"trained_length", in.trained_length},
-         {"window", f.window},
-         {"windows", f.windows},
-         {"probed", f.probed},
-         {"says", inspect_words(in)}};
+  Json j{{"schema", 2},         {"model", in.model},
+         {"family", in.family}, {"component", in.component},
+         {"text", in.text},     {"spec", in.spec},
+         {"causal", in.causal}, {"parameters", in.parameters},
+         {"layers", in.layers}, {"heads", in.heads},
+         {"width", in.width},   {"trained_length", in.trained_length},
+         {"window", f.window},  {"windows", f.windows},
+         {"probed", f.probed},  {"says", inspect_words(in)}};
   if (f.table) j["table"] = json_of(*f.table);
   for (const TermsLook& t : f.terms) {
     Json shares = Json::object(), widths = Json::object();
@@ -393,9 +386,9 @@ std::string inspect_page(const Inspected& in) {
   const std::string name = in.model.substr(in.model.find_last_of('/', in.model.size() - 2) + 1);
   Page page(text("What position does in ", name));
   for (const std::string& sentence : inspect_words(in)) page.lead(sentence);
-  page.lead(text(in.family, ": ", grouped(double(in.parameters)), " parameters, ",
-                 counted(std::size_t(in.layers), "layer"), " of width ", in.width, ", ",
-                 counted(std::size_t(in.heads), "head"), ", ", in.spec, "; ",
+  page.lead(text(in.family, in.component.empty() ? "" : ", ", in.component, ": ",
+                 grouped(double(in.parameters)), " parameters, ", counted(std::size_t(in.layers), "layer"),
+                 " of width ", in.width, ", ", counted(std::size_t(in.heads), "head"), ", ", in.spec, "; ",
                  counted(std::size_t(in.found.windows), "window"), " of ", in.found.window, " tokens from ",
                  in.text, "."));
   const Inspection& f = in.found;

@@ -10,6 +10,8 @@ namespace gnomon::pages {
 std::string within(double value, double half_width, int digits);
 // What is scored of an encoder, in a sentence; empty for others.
 std::string how_masked(const Inspection& found);
+// Of a model with an encoder and a decoder, which of them was read and how, in sentences; empty for others.
+std::string what_was_read(const Inspected& inspected);
 // What was found, in sentences, the most important first.
 std::vector<std::string> inspect_words(const Inspected& inspected);
 // All of it as JSON.

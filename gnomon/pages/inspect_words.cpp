@@ -172,12 +172,24 @@ std::string how_masked(const Inspection& f) {
               " % of each window, chosen and replaced by BERT's rule with seed ", f.masking->seed, ".");
 }
 
+std::string what_was_read(const Inspected& in) {
+  if (in.component == "encoder") return "This is the encoder alone, without its decoder.";
+  if (in.component == "decoder")
+    return "This is the decoder. The encoder reads as many tokens before each window as the window has; the "
+           "decoder "
+           "then reads the text itself and predicts each token. Positions are moved and removed in the "
+           "decoder alone; "
+           "its cross attention has none.";
+  return {};
+}
+
 std::vector<std::string> inspect_words(const Inspected& in) {
   std::vector<std::string> all;
   about_table(in, all), about_terms(in, all), about_heads(in, all), about_streams(in, all),
       about_changes(in, all), about_loss(in, all);
   about_beyond(in, all);
   if (in.found.masking) all.push_back(how_masked(in.found));
+  if (!in.component.empty()) all.push_back(what_was_read(in));
   return all;
 }
 

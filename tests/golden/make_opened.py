@@ -11,6 +11,10 @@ to the numbers that the file holds, saved, loaded again as float32 from what was
   head             whether there is one
   layers           of MORE: what enters each layer and what leaves the last norm, (B, T, C) each, in a list
   generated        of decoders in MORE: (B, NEW), the greedy continuation of the first PROMPT tokens of each sequence
+Of an encoder with a decoder all this is in float64 and the decoder's, whose first input is its start token, and what is generated continues this
+token alone (prompt: 1), by transformers' generate(); beside it:
+  source           what the encoder reads, of which PAD is padding
+  encoder_layers   as layers
 GGUF files are written as llama.cpp's converter does (conversion/llama.py, LlamaModel.permute: the rows of q and k of each head
 change places, so that what transformers turns as halves is a pair of neighbours; and so on, below) with the names that the gguf
 package has for each architecture, and quantised by that package; what is expected of them is transformers' output from the numbers that the package reads back.
@@ -26,7 +30,7 @@ import numpy as np
 import torch
 import transformers
 from make_architectures import size_of
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 FOLDER = pathlib.Path(__file__).parent / "opened"
 B, T, V, PAD = 2, 8, 24, 1
@@ -162,7 +166,19 @@ LAST = {
     "deberta_v2_one_term": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "pos_att_type": "p2c", "norm_rel_ebd": "none", "hidden_act": "silu",
                                                          "num_attention_heads": 1}),
 }
-
+WHOLE = T5 | {"decoder_start_token_id": 0, "eos_token_id": None, "bos_token_id": None}
+# Encoders with decoders, beside t5_whole. Their seeds begin here.
+PAIRS = {
+    "t5_gated": ("T5ForConditionalGeneration", WHOLE | {
+        "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 3, "num_heads": 3, "d_kv": 6,
+        "decoder_start_token_id": 5}),
+    "t5_other_head": ("T5ForConditionalGeneration", WHOLE | {"feed_forward_proj": "gated-silu", "tie_word_embeddings": False}),
+    "t5_gelu": ("T5ForConditionalGeneration", WHOLE | {"feed_forward_proj": "gelu", "num_layers": 1}),
+    "mt5": ("MT5ForConditionalGeneration", WHOLE | {"feed_forward_proj": "gated-gelu", "num_decoder_layers": 1}),
+    "umt5": ("UMT5ForConditionalGeneration", WHOLE | {"num_decoder_layers": 3}),
+}
+FIRST_PAIR = 500
+OTHER_HEADS = ("t5_other_head", "mt5")  # files with a head beside the word table
 
 
 def made(name, kind, config, seed):
@@ -172,6 +188,8 @@ def made(name, kind, config, seed):
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             mean, deviation = size_of(key, parameter, model.config)
+            if name in PAIRS and parameter.ndim == 2 and "relative_attention_bias" not in key:
+                deviation *= 0.6  # rows between the layers of order one, although nothing scales T5's logits
             parameter.copy_((mean + deviation * torch.randn(parameter.shape)).to(HALVES))
     return model
 
@@ -219,15 +237,38 @@ def write_layers(folder, model, seed):
 
 
 @torch.no_grad()
+def write_pair(folder, model, seed):
+    model = model.double()
+    start = model.config.decoder_start_token_id
+    for draw in range(1000, 1100):
+        source, inputs = drawn_inputs(model, seed + 100 * draw), drawn_inputs(model, seed + 100 * draw + 1)
+        source[1, -3:], inputs[:, 0] = PAD, start
+        seen = {"input_ids": source, "attention_mask": (source != PAD).long()}
+        # Without a cache: that of 5.23 has as many layers as the encoder.
+        found = model.generate(**seen, do_sample=False, num_beams=1, max_new_tokens=NEW, output_logits=True, use_cache=False,
+                               return_dict_in_generate=True, decoder_start_token_id=start)
+        best, written = torch.stack(found.logits).topk(2).values, found.sequences[:, 1:].tolist()
+        differs = len({tuple(row) for row in written}) > 1
+        if (best[..., 0] - best[..., 1]).min() > 1e-3 and differs and all(len(row) == NEW and PAD not in row for row in written):
+            break
+    result = model(**seen, decoder_input_ids=inputs, output_hidden_states=True, return_dict=True)
+    assert result.logits.abs().max() > 0.5
+    expected = {"inputs": inputs.tolist(), "head": True, "outputs": digits(result.logits, 8),
+                "layers": [digits(rows, 8) for rows in result.decoder_hidden_states], "source": source.tolist(),
+                "encoder_layers": [digits(rows, 8) for rows in result.encoder_hidden_states], "prompt": 1, "generated": written}
+    (folder / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
+    return float(result.logits.abs().max())
+
+
+@torch.no_grad()
 def write_expected(folder, model, seed):
     model = model.float().eval()
+    if hasattr(model, "encoder") and hasattr(model, "decoder"):
+        return write_pair(folder, model, seed)
     if folder.name in MORE | MORE_GGUFS | LAST:
         return write_layers(folder, model, seed)
     inputs = drawn_inputs(model, seed + 1000)
-    if hasattr(model, "encoder") and hasattr(model, "decoder"):  # of a whole T5 the encoder is asked
-        result = model.encoder(input_ids=inputs)
-    else:
-        result = model(input_ids=inputs)
+    result = model(input_ids=inputs)
     head = "logits" in result
     outputs = result.logits if head else result.last_hidden_state
     assert outputs.abs().max() > 0.5
@@ -237,12 +278,17 @@ def write_expected(folder, model, seed):
 
 
 def write_folder(name, seed):
-    kind, config = (CASES | VARIANTS | MORE | LAST)[name]
+    kind, config = (CASES | VARIANTS | MORE | LAST | PAIRS)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
+    if name in OTHER_HEADS:
+        path = folder / "model.safetensors"
+        tensors = load_file(path)
+        tensors["lm_head.weight"] = torch.randn(tensors["shared.weight"].shape).to(HALVES)
+        save_file(tensors, path, metadata={"format": "pt"})
     # Falcon's eager attention adds ALiBi a second time: it is in the mask already (modeling_falcon.py, FalconModel.forward).
     attention = "sdpa" if name == "falcon_alibi" else "eager"
     loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention)
@@ -484,6 +530,6 @@ def write_gguf(name, seed):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]):
+    for seed, chosen in [*enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]), *enumerate(PAIRS, FIRST_PAIR)]:
         if not sys.argv[1:] or chosen in sys.argv[1:]:
             (write_gguf if chosen.startswith("gguf_") else write_folder)(chosen, seed)

@@ -90,6 +90,40 @@ TEST(Inspect, PartsAreShownTheWindowsThatTheirNumbersSay) {
       EXPECT_EQ(in.found.heads[l][h].habits.distance, heads[l][h].habits.distance);
 }
 
+// A decoder beside an encoder: its windows follow what the encoder has read, and the loss is that of its own logits.
+TEST(Inspect, ADecoderReadsWhatFollowsTheTextOfItsEncoder) {
+  const OpenedModel whole = opened("t5_other_head");
+  const ModelText words = some_text();
+  const Inspected in = inspect(whole, words, kShort);
+  EXPECT_EQ(in.component, "decoder");
+  EXPECT_TRUE(in.causal);
+  EXPECT_EQ(left_out_of(in), (Names{"position table", "position removed from single heads", "longer windows",
+                                    "rotary pairs"}));
+  EXPECT_EQ(in.found.heads.size(), std::size_t(whole.model.architecture().layers));
+  EXPECT_EQ(in.found.loss_windows, 3000 / 128);  // 64 tokens for each
+  double sum = 0;
+  for (std::int64_t w = 0; w < in.found.loss_windows; ++w) {
+    const auto begin = words.ids.begin() + w * 128;
+    const std::vector<std::int32_t> source(begin, begin + 64), targets(begin + 64, begin + 128);
+    std::vector<std::int32_t> inputs(1, whole.encoder->start);
+    inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
+    Floats rows(64 * 8), losses(64);
+    Session(whole.encoder->model).hidden({1, 64, source, {}}, whole.encoder->w, rows);
+    Tokens tokens{1, 64, inputs, targets};
+    tokens.encoder = {64, rows};
+    sum += Session(whole.model).loss(tokens, whole.w, losses);
+  }
+  EXPECT_NEAR(in.found.loss->mean, sum / double(in.found.loss_windows), 1e-5);
+  EXPECT_GT(std::abs(in.found.removals.front().value), 1e-4);  // no positions
+  EXPECT_LT(std::abs(in.found.shifts.back().value), 1e-5);     // they count by distance
+  const Path folder = Path(GNOMON_TESTS "/golden/opened") / "t5_other_head";
+  const Inspected encoder = inspect(open_model(folder, {}, Component::encoder), words, kShort);
+  EXPECT_EQ(encoder.component, "encoder");
+  EXPECT_EQ(encoder.found.measure, Measure::rows);
+  EXPECT_EQ(inspect(opened("t5"), words, kShort).component, "encoder");
+  EXPECT_EQ(inspect(opened("llama"), words, kShort).component, "");
+}
+
 // Before each part, and in the middle of a pass.
 TEST(Inspect, IsStopped) {
   const OpenedModel model = opened("llama");
@@ -171,6 +205,14 @@ TEST(ModelText, WindowsOfAnEncoderHaveWhatTheModelHasAroundAText) {
   const Sample next = windows_of_text(t, true, 4, 10);  // a decoder reads the text alone
   EXPECT_EQ(next.inputs, (std::vector<std::int32_t>{5, 6, 7, 8}));
   EXPECT_EQ(next.targets, (std::vector<std::int32_t>{6, 7, 8, 9}));
+  EXPECT_NE(refusal([&] { paired_windows_of_text(t, 0, 4, 10); }).find("one window needs 6"),
+            std::string::npos);
+  t.ids.push_back(10);
+  const PairedWindows pairs = paired_windows_of_text(t, 0, 4, 10);
+  EXPECT_EQ(pairs.encoder, (std::vector<std::int32_t>{1, 5, 6, 2}));
+  EXPECT_EQ(pairs.decoder.inputs, (std::vector<std::int32_t>{0, 7, 8, 9}));
+  EXPECT_EQ(pairs.decoder.targets, (std::vector<std::int32_t>{7, 8, 9, 10}));
+  t.ids.pop_back();
   EXPECT_NE(refusal([&] { windows_of_text(t, false, 2, 10); }).find("no room"), std::string::npos);
   EXPECT_NE(refusal([&] { windows_of_text(t, false, 8, 10); }).find("one window needs 6"), std::string::npos);
 }

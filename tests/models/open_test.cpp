@@ -11,17 +11,16 @@
 #include "gnomon/core/text.h"
 #include "gnomon/models/run/names.h"
 #include "gnomon/nn/session.h"
+#include "tests/models/wrong_conventions.h"
 #include "tests/support/files.h"
 
 namespace gnomon {
 namespace {
 
-const Path kOpened = GNOMON_TESTS "/golden/opened";
 const std::vector<std::string> kFolders{
-    "bert", "bert_bare", "roberta", "mpnet", "deberta_v2", "modernbert", "t5", "t5_whole", "gpt2", "gpt_neox",
-    "gptj", "llama", "llama_bare", "mistral", "qwen2", "qwen3", "smollm3", "gemma2", "gemma3", "phi3",
-    "gguf_llama", "gguf_llama_tied", "gguf_qwen2", "gguf_phi3", "gguf_gemma2", "gguf_gpt2", "gguf_gpt_neox",
-    "gguf_bert",
+    "bert", "bert_bare", "roberta", "mpnet", "deberta_v2", "modernbert", "t5", "gpt2", "gpt_neox", "gptj",
+    "llama", "llama_bare", "mistral", "qwen2", "qwen3", "smollm3", "gemma2", "gemma3", "phi3", "gguf_llama",
+    "gguf_llama_tied", "gguf_qwen2", "gguf_phi3", "gguf_gemma2", "gguf_gpt2", "gguf_gpt_neox", "gguf_bert",
     // Settings beside the usual ones: activations of the head, rows of no token, types.
     "roberta_relu_pad0", "camembert_pad3", "xlm_roberta_new", "mpnet_relu", "bert_relu", "modernbert_silu",
     "deberta_v2_types"};
@@ -66,6 +65,12 @@ const std::vector<std::string> kMore{"gemma",
                                      "electra_bare",
                                      "nomic_bert",
                                      "nomic_bert_bare",
+                                     "t5_whole",
+                                     "t5_gated",
+                                     "t5_other_head",
+                                     "t5_gelu",
+                                     "mt5",
+                                     "umt5",
                                      "gguf_gemma",
                                      "gguf_olmo",
                                      "gguf_olmo2",
@@ -83,172 +88,10 @@ const std::vector<std::string> kMore{"gemma",
                                      "gguf_qwen3_moe",
                                      "gguf_gpt_oss",
                                      "gguf_exaone4"};
-Path path_of(const std::string& name) {
-  return name.rfind("gguf", 0) == 0 ? kOpened / name / "model.gguf" : kOpened / name;
-}
-
-struct Expected {
-  std::vector<std::int32_t> inputs;
-  Floats outputs;
-  std::int64_t B, T;
-  bool head;
-  std::vector<Floats> layers;                        // of kMore
-  std::vector<std::vector<std::int32_t>> generated;  // of decoders in kMore
-};
-Expected expected_of(const std::string& name) {
-  const auto json = nlohmann::json::parse(read_file(kOpened / name / "expected.json"));
-  Expected e;
-  for (const auto& row : json.at("inputs")) {
-    for (const std::int32_t token : row) e.inputs.push_back(token);
-  }
-  e.B = std::int64_t(json.at("inputs").size()), e.T = std::int64_t(e.inputs.size()) / e.B;
-  for (const float x : json.at("outputs")) e.outputs.push_back(x);
-  e.head = json.at("head");
-  for (const auto& rows : json.value("layers", nlohmann::json::array())) {
-    e.layers.emplace_back();
-    for (const float x : rows) e.layers.back().push_back(x);
-  }
-  if (json.contains("generated")) e.generated = json.at("generated");
-  return e;
-}
-
-Floats outputs_of(const Model& model, const Floats& w, const Expected& e, bool without_positions = false) {
-  Tokens tokens{e.B, e.T, e.inputs, {}};
-  tokens.drop_positions = without_positions;
-  Floats rows(e.outputs.size());
-  Session session(model);
-  e.head ? session.logits(tokens, w, rows) : session.hidden(tokens, w, rows);
-  return rows;
-}
-double difference(const Floats& a, const Floats& b) {
-  double most = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) most = std::max(most, double(std::abs(a[n] - b[n])));
-  return most;
-}
-// Turns the other pairs of channels; false where nothing turns.
-bool turn_other_pairs(Spec& spec) {
-  bool turns = false;
-  const auto change = [&](Named& named) {
-    if (named.name != "rope" && named.name != "llama3") return;
-    turns = true;
-    const auto pairing = std::find_if(named.options.begin(), named.options.end(),
-                                      [](const auto& option) { return option.first == "pairing"; });
-    if (pairing == named.options.end()) {
-      named.options.emplace_back("pairing", "adjacent");  // halves is standard
-    } else {
-      pairing->second = pairing->second == OptionValue("halves") ? "adjacent" : "halves";
-    }
-  };
-  for (Named& named : spec.attention) change(named);
-  for (auto& layer : spec.layers) {
-    for (Named& named : layer) change(named);
-  }
-  return turns;
-}
-
 std::vector<std::string> all_folders() {
   std::vector<std::string> all = kFolders;
   all.insert(all.end(), kMore.begin(), kMore.end());
   return all;
-}
-
-// --- Conventions that are not the model's
-
-// w for another architecture: what has the same name and size; a norm that is not there takes another's numbers.
-Floats transplanted(const Model& from, const Floats& w, const Model& to) {
-  Floats out = to.initial(1);
-  const auto of = [&](std::string name) -> const Param* {
-    for (const Param& p : from.params()) {
-      if (p.spec.name == name) return &p;
-    }
-    return nullptr;
-  };
-  const auto instead = [](std::string name, std::string_view word, std::string_view other) {
-    const auto at = name.find(word);
-    return at == name.npos ? name : name.replace(at, word.size(), other);
-  };
-  for (const Param& p : to.params()) {
-    const std::string& name = p.spec.name;
-    for (const std::string& theirs : {name, instead(name, ".norm.", ".norm_after."),
-                                      instead(name, "feed_forward.norm.", "attention.norm.")}) {
-      const Param* found = of(theirs);
-      if (!found || found->spec.size() < p.spec.size()) continue;
-      std::copy_n(w.begin() + found->offset, p.spec.size(), out.begin() + p.offset);
-      break;
-    }
-  }
-  return out;
-}
-
-struct Wrong {
-  const char* name;
-  bool (*applies)(const Architecture&);
-  void (*change)(Architecture&);
-};
-const Wrong kWrong[] = {
-    {"sublayers in turn", [](const Architecture& a) { return a.residual != Residual::in_turn; },
-     [](Architecture& a) { a.residual = Residual::in_turn; }},
-    {"sublayers in parallel",
-     [](const Architecture& a) {
-       return a.residual == Residual::in_turn && a.norm.place == NormPlace::before;
-     },
-     [](Architecture& a) { a.residual = Residual::parallel; }},
-    {"an unscaled residual", [](const Architecture& a) { return a.residual_scale != 1; },
-     [](Architecture& a) { a.residual_scale = 1; }},
-    {"unscaled words", [](const Architecture& a) { return a.word_scale != 1; },
-     [](Architecture& a) { a.word_scale = 1; }},
-    {"unscaled logits", [](const Architecture& a) { return a.head.scale != 1; },
-     [](Architecture& a) { a.head.scale = 1; }},
-    {"q·k by the width of a head", [](const Architecture& a) { return a.attention.scale != 0; },
-     [](Architecture& a) { a.attention.scale = 1.5 * a.attention.scale_of_product(); }},
-    {"no limit of q, k and v", [](const Architecture& a) { return a.attention.clip != 0; },
-     [](Architecture& a) { a.attention.clip = 0; }},
-    {"no norms of q and k", [](const Architecture& a) { return a.norm.qk != QkNorm::none; },
-     [](Architecture& a) { a.norm.qk = QkNorm::none, a.norm.qk_form = {}; }},
-    {"norms of each head instead of the whole",
-     [](const Architecture& a) { return a.norm.qk == QkNorm::whole; },
-     [](Architecture& a) { a.norm.qk = QkNorm::own; }},
-    {"one gain for all heads", [](const Architecture& a) { return a.norm.qk == QkNorm::own; },
-     [](Architecture& a) { a.norm.qk = QkNorm::shared; }},
-    {"norms before instead of after",
-     [](const Architecture& a) { return a.norm.place == NormPlace::after_sublayer; },
-     [](Architecture& a) { a.norm.place = NormPlace::before; }},
-    {"no norms after", [](const Architecture& a) { return a.norm.place == NormPlace::before_and_after; },
-     [](Architecture& a) { a.norm.place = NormPlace::before; }},
-    {"rms instead of layer norm", [](const Architecture& a) { return a.norm.form == NormForm::layer_plain; },
-     [](Architecture& a) { a.norm.form = NormForm::rms; }},
-    {"no norm of the embedding", [](const Architecture& a) { return a.norm.embedding && a.norm.first; },
-     [](Architecture& a) { a.norm.embedding = false; }},
-    {"a softmax over all experts",
-     [](const Architecture& a) {
-       return a.feed_forward.experts && a.feed_forward.experts.routing == Routing::of_chosen;
-     },
-     [](Architecture& a) { a.feed_forward.experts.routing = Routing::of_all; }},
-    {"a softmax over the chosen experts",
-     [](const Architecture& a) { return a.feed_forward.experts.routing == Routing::of_all; },
-     [](Architecture& a) { a.feed_forward.experts.routing = Routing::of_chosen; }},
-    {"one expert less", [](const Architecture& a) { return a.feed_forward.experts.active > 1; },
-     [](Architecture& a) { --a.feed_forward.experts.active; }},
-    {"a gate without a limit", [](const Architecture& a) { return a.feed_forward.gating == Gating::clamped; },
-     [](Architecture& a) { a.feed_forward.gating = Gating::on; }},
-    {"no sinks", [](const Architecture& a) { return a.attention.sinks; },
-     [](Architecture& a) { a.attention.sinks = false; }},
-    {"another activation", [](const Architecture&) { return true; },
-     [](Architecture& a) {
-       Activation& f = a.feed_forward.activation;
-       f = f == Activation::gelu ? Activation::gelu_tanh : Activation::gelu;
-     }},
-};
-// The two forms of GELU are near each other, so that the difference may be small.
-void expect_wrong_conventions_differ(const OpenedModel& opened, const Expected& e) {
-  for (const Wrong& wrong : kWrong) {
-    Architecture other = opened.model.architecture();
-    if (!wrong.applies(other)) continue;
-    wrong.change(other);
-    const Model model(other);
-    const Floats w = transplanted(opened.model, opened.w, model);
-    EXPECT_GT(difference(outputs_of(model, w, e), e.outputs), 1e-4) << wrong.name;
-  }
 }
 
 class Opened : public testing::TestWithParam<std::string> {};
@@ -256,8 +99,9 @@ INSTANTIATE_TEST_SUITE_P(Folders, Opened, testing::ValuesIn(all_folders()),
                          [](const auto& p) { return p.param; });
 
 TEST_P(Opened, GivesTheNumbersOfTransformers) {
-  const Expected e = expected_of(GetParam());
+  Expected e = expected_of(GetParam());
   const OpenedModel opened = open_model(path_of(GetParam()));
+  read_source(opened, e);
   const Architecture& a = opened.model.architecture();
   ASSERT_EQ(a.head.form != HeadForm::none, e.head);
   ASSERT_EQ(std::int64_t(e.outputs.size()), e.B * e.T * (e.head ? a.vocabulary : a.width));
@@ -281,8 +125,9 @@ INSTANTIATE_TEST_SUITE_P(Folders, OpenedLayers, testing::ValuesIn(kMore),
                          [](const auto& p) { return p.param; });
 
 TEST_P(OpenedLayers, AreThoseOfTransformers) {
-  const Expected e = expected_of(GetParam());
+  Expected e = expected_of(GetParam());
   const OpenedModel opened = open_model(path_of(GetParam()));
+  read_source(opened, e);
   const std::int64_t L = opened.model.architecture().layers;
   ASSERT_EQ(std::int64_t(e.layers.size()), L + 1);
   std::vector<Floats> found(e.layers.size());
@@ -293,7 +138,7 @@ TEST_P(OpenedLayers, AreThoseOfTransformers) {
     };
   }
   Tokens tokens{e.B, e.T, e.inputs, {}};
-  tokens.taps = &taps;
+  tokens.taps = &taps, tokens.encoder = e.beside();
   Floats rows(std::size_t(e.B * e.T * opened.model.architecture().width));
   Session(opened.model).hidden(tokens, opened.w, rows);
   for (std::size_t l = 0; l < found.size(); ++l) {
@@ -305,20 +150,22 @@ TEST_P(OpenedLayers, AreThoseOfTransformers) {
 
 // Token by token through the key cache.
 TEST_P(OpenedLayers, AreContinuedAsByTransformers) {
-  const Expected e = expected_of(GetParam());
+  Expected e = expected_of(GetParam());
   if (e.generated.empty()) GTEST_SKIP() << "an encoder";
   const OpenedModel opened = open_model(path_of(GetParam()));
+  read_source(opened, e);
   const std::int64_t V = opened.model.architecture().vocabulary;
   Session session(opened.model);
-  constexpr std::int64_t kPrompt = 4;
   const auto count = std::int64_t(e.generated.front().size());
-  session.begin(e.B, kPrompt + count);
+  session.begin(e.B, e.prompt + count);
   std::vector<std::int32_t> next;
   for (std::int64_t b = 0; b < e.B; ++b)
-    next.insert(next.end(), e.inputs.begin() + b * e.T, e.inputs.begin() + b * e.T + kPrompt);
+    next.insert(next.end(), e.inputs.begin() + b * e.T, e.inputs.begin() + b * e.T + e.prompt);
   for (std::int64_t n = 0; n < count; ++n) {
     Floats logits(std::size_t(e.B * V));
-    session.extend({e.B, std::int64_t(next.size()) / e.B, next, {}}, opened.w, logits);
+    Tokens tokens{e.B, std::int64_t(next.size()) / e.B, next, {}};
+    if (n == 0) tokens.encoder = e.beside();
+    session.extend(tokens, opened.w, logits);
     next.clear();
     for (std::int64_t b = 0; b < e.B; ++b) {
       const auto row = logits.begin() + b * V;
@@ -326,6 +173,43 @@ TEST_P(OpenedLayers, AreContinuedAsByTransformers) {
       EXPECT_EQ(next.back(), e.generated[std::size_t(b)][std::size_t(n)]) << "token " << n;
     }
   }
+}
+
+class OpenedPairs : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Folders, OpenedPairs,
+                         testing::Values("t5_whole", "t5_gated", "t5_other_head", "t5_gelu", "mt5", "umt5"),
+                         [](const auto& p) { return p.param; });
+
+// The encoder beside the decoder, and the same alone.
+TEST_P(OpenedPairs, HaveTheEncoderOfTransformers) {
+  Expected e = expected_of(GetParam());
+  const OpenedModel whole = open_model(path_of(GetParam())),
+                    alone = open_model(path_of(GetParam()), {}, Component::encoder);
+  ASSERT_TRUE(whole.encoder);
+  EXPECT_FALSE(alone.encoder);
+  EXPECT_EQ(alone.w, whole.encoder->w);
+  EXPECT_TRUE(whole.model.architecture().causal);
+  EXPECT_EQ(whole.encoder->start, e.inputs.front());
+  read_source(whole, e);
+  std::vector<Floats> found;
+  Taps taps{{"last", [&](TapValue& value) { found.push_back(value.read()); }}};
+  for (std::int64_t l = 0; l < alone.model.architecture().layers; ++l)
+    taps[text("layers.", l, ".resid_pre")] = [&](TapValue& value) { found.push_back(value.read()); };
+  Tokens tokens = e.read();
+  tokens.taps = &taps;
+  Floats rows(e.rows.size());
+  Session(alone.model).hidden(tokens, alone.w, rows);
+  EXPECT_EQ(rows, e.rows);
+  ASSERT_EQ(found.size(), e.encoder_layers.size());
+  for (std::size_t l = 0; l < found.size(); ++l)
+    EXPECT_LT(difference(found[l], e.encoder_layers[l]), 3e-5) << "layer " << l;
+  // What the decoder reads of it matters: another row, padding that is not hidden.
+  Expected other = e;
+  std::rotate(other.rows.begin(), other.rows.begin() + other.rows.size() / 2, other.rows.end());
+  EXPECT_GT(difference(outputs_of(whole.model, whole.w, other), e.outputs), 1e-2);
+  other = e;
+  std::fill(other.padding.begin(), other.padding.end(), 0);
+  EXPECT_GT(difference(outputs_of(whole.model, whole.w, other), e.outputs), 1e-3);
 }
 
 TEST(OpenedFolders, AreOfEveryFamilyThatRuns) {

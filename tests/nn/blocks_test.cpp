@@ -102,6 +102,21 @@ const Option kOptions[] = {
     {"transform with an activation of its own",
      [](Architecture& a) { a.head = {.form = HeadForm::transform, .activation = Activation::relu}; }},
     {"vocabulary", [](Architecture& a) { a.vocabulary = 11; }},
+    {"cross attention", [](Architecture& a) { a.cross.emplace(); }},
+    {"scaled cross attention, shared keys",
+     [](Architecture& a) { a.cross = {.scale = 0.8}, a.attention.kv_heads = 1; }},
+    {"cross attention, norms after the sum, soft-cap",
+     [](Architecture& a) {
+       a.cross.emplace(), a.norm.place = NormPlace::after_sum, a.attention.soft_cap = 0.5;
+     }},
+    {"cross attention, scaled residual, norms after",
+     [](Architecture& a) {
+       a.cross.emplace(), a.residual_scale = 0.6, a.norm.place = NormPlace::before_and_after;
+     }},
+    {"cross attention, no first norm, bias of q and v",
+     [](Architecture& a) {
+       a.cross.emplace(), a.norm.first = false, a.norm.embedding = true, a.biases.k = a.biases.out = false;
+     }},
 };
 
 TEST(Blocks, EveryOptionIsItsTwin) {

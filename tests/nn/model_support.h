@@ -84,6 +84,13 @@ inline void expect_values_are_the_twins(const Model& model, std::span<const floa
   twin.note = nullptr;
 }
 
+// Rows of an encoder for two sequences of five, one of them padding.
+struct Encoded {
+  explicit Encoded(std::int64_t size) : rows(normals(size, 21)) {}
+  Floats rows;
+  static constexpr std::uint8_t padding[10] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+};
+
 inline void expect_model_is_its_twin(const Architecture& config,
                                      const std::vector<std::uint8_t>& padding = {},
                                      const std::vector<std::int32_t>& types = {}) {
@@ -94,8 +101,10 @@ inline void expect_model_is_its_twin(const Architecture& config,
   Tokens tokens = text.tokens(2, 9, std::uint64_t(config.vocabulary));
   tokens.types = types;
   if (!padding.empty()) tokens.padding = padding.data();
-  Floats losses(18), gradient(w.size());
-  const double loss = Session(model).loss(tokens, w, losses, gradient);
+  const Encoded encoded(config.cross ? 2 * 5 * config.width : 0);
+  if (config.cross) tokens.encoder = {5, encoded.rows, encoded.padding};
+  Floats losses(18), gradient(w.size()), dencoder(encoded.rows.size());
+  const double loss = Session(model).loss(tokens, w, losses, gradient, dencoder);
   ReferenceModel twin(model, W);
   ASSERT_NEAR(loss, twin.loss(tokens), 1e-5);
   expect_values_are_the_twins(model, w, tokens, twin);
@@ -111,6 +120,17 @@ inline void expect_model_is_its_twin(const Architecture& config,
       ASSERT_NEAR(gradient[p.offset + at], (above - below) / (2 * h), 2e-5)
           << p.spec.name << " number " << at;
     }
+  }
+  twin.encoder.assign(encoded.rows.begin(), encoded.rows.end());
+  for (std::size_t at = 0; at < dencoder.size(); at += 7) {
+    double& x = twin.encoder[at];
+    const double keep = x, h = 1e-6;
+    x = keep + h;
+    const double above = twin.loss(tokens);
+    x = keep - h;
+    const double below = twin.loss(tokens);
+    x = keep;
+    ASSERT_NEAR(dencoder[at], (above - below) / (2 * h), 2e-5) << "number " << at << " of the encoder";
   }
 }
 

@@ -42,6 +42,8 @@ class ReferenceModel {
   using Matrix = std::vector<std::vector<double>>;  // (T, channels)
   // Called with the values of a pass over one sequence, by the names of nn/taps.h.
   std::function<void(const std::string& name, const std::vector<double>& values)> note;
+  // The encoder's rows (B·T, width), instead of those of the tokens.
+  std::vector<double> encoder;
 
   // The rows that the head reads.
   Matrix hidden(const Tokens& tokens, std::int64_t b) const {
@@ -200,24 +202,25 @@ class ReferenceModel {
       std::copy(one[0].begin(), one[0].end(), row.begin() + h * D);
     }
   }
+  // q, k or v of these rows, with its bias, its norms and its limit.
+  Matrix part(const Matrix& from, const std::string& name, char which) const {
+    const AttentionRule& a = c_.attention;
+    const std::int64_t first = which == 'q' ? 0 : a.q_width() + (which == 'v' ? a.kv_width() : 0),
+                       heads = which == 'q' ? a.heads : a.kv_heads;
+    const double* whole = maybe(name + "qkv.bias");
+    const double* bias = whole ? whole + first : maybe(name + which + ".bias");
+    Matrix rows = times(from, at(name + "qkv.weight") + first * c_.width, bias, heads * a.head_dim);
+    for (auto& row : rows) {
+      if (which != 'v') normalise_heads(row, name + which + ".norm.", heads);
+      for (double& v : row) v = a.clip == 0 ? v : std::min(std::max(v, -a.clip), a.clip);
+    }
+    tell_heads(name + which, rows);
+    return rows;
+  }
   Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
     const AttentionRule& a = c_.attention;
     const std::int64_t T = std::int64_t(x.size()), D = a.head_dim, group = a.heads / a.kv_heads;
-    const double* weight = at(name + "qkv.weight");
-    const double* whole = maybe(name + "qkv.bias");
-    const auto part = [&](const Matrix& from, std::int64_t first, std::int64_t heads,
-                          const std::string& which) {
-      const double* bias = whole ? whole + first : maybe(name + which + ".bias");
-      Matrix rows = times(from, weight + first * c_.width, bias, heads * D);
-      for (auto& row : rows) {
-        if (which != "v") normalise_heads(row, name + which + ".norm.", heads);
-        for (double& v : row) v = a.clip == 0 ? v : std::min(std::max(v, -a.clip), a.clip);
-      }
-      return rows;
-    };
-    const Matrix q = part(asked, 0, a.heads, "q"), k = part(asked, a.q_width(), a.kv_heads, "k"),
-                 v = part(x, a.q_width() + a.kv_width(), a.kv_heads, "v");
-    tell_heads(name + "q", q), tell_heads(name + "k", k), tell_heads(name + "v", v);
+    const Matrix q = part(asked, name, 'q'), k = part(asked, name, 'k'), v = part(x, name, 'v');
     Projected p;
     for (std::int64_t n = 0; n < a.heads * T * D; ++n) {
       const std::int64_t h = n / (T * D), t = n / D % T, own = h * D + n % D, shared = h / group * D + n % D;
@@ -322,6 +325,42 @@ class ReferenceModel {
     }
     return out;
   }
+  Matrix encoder_rows(const Tokens& tokens, std::int64_t b) const {
+    const std::int64_t S = tokens.encoder.T, d = c_.width;
+    Matrix rows(S, std::vector<double>(d));
+    for (std::int64_t n = 0; n < S * d; ++n)
+      rows[n / d][n % d] =
+          encoder.empty() ? double(tokens.encoder.rows[b * S * d + n]) : encoder[b * S * d + n];
+    return rows;
+  }
+  // Of the rows x to the encoder's, whatever their places.
+  Matrix cross_attention(const std::string& name, const Tokens& tokens, std::int64_t b,
+                         const Matrix& x) const {
+    const AttentionRule& a = c_.attention;
+    const std::int64_t T = tokens.T, S = tokens.encoder.T, D = a.head_dim, group = a.heads / a.kv_heads;
+    const double scale = c_.cross->scale == 0 ? 1 / std::sqrt(double(D)) : c_.cross->scale;
+    const Matrix from = encoder_rows(tokens, b), q = part(x, name, 'q'), k = part(from, name, 'k'),
+                 v = part(from, name, 'v');
+    std::vector<double> logits, weights;
+    Matrix mixed(T, std::vector<double>(a.q_width()));
+    for (std::int64_t n = 0; n < a.heads * T; ++n) {
+      const std::int64_t h = n / T, i = n % T, shared = h / group * D;
+      double sum = 0;
+      for (std::int64_t j = 0; j < S; ++j) {
+        double dot = 0;
+        for (std::int64_t c = 0; c < D; ++c) dot += q[i][h * D + c] * k[j][shared + c];
+        const bool hidden = tokens.encoder.padding && tokens.encoder.padding[b * S + j];
+        logits.push_back(hidden ? -INFINITY : capped(scale * dot, a.soft_cap));
+        sum += std::exp(logits.back());
+      }
+      for (std::int64_t j = 0; j < S; ++j) {
+        weights.push_back(std::exp(logits[std::size_t(n * S + j)]) / sum);
+        for (std::int64_t c = 0; c < D; ++c) mixed[i][h * D + c] += weights.back() * v[j][shared + c];
+      }
+    }
+    tell(name + "logits", logits), tell(name + "weights", weights), tell_heads(name + "attended", mixed);
+    return linear(mixed, name + "out", c_.width);
+  }
   // What the feed-forward part makes of what goes up.
   double gated(const std::vector<double>& up, std::int64_t n) const {
     const FeedForward& f = c_.feed_forward;
@@ -376,7 +415,7 @@ class ReferenceModel {
   void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
              Matrix& h) const {
     const std::string name = "layers." + std::to_string(l) + ".", first = name + "attention.",
-                      second = name + "feed_forward.";
+                      crossed = name + "cross.", second = name + "feed_forward.";
     const NormPlace place = c_.norm.place;
     const bool before = place == NormPlace::before || place == NormPlace::before_and_after;
     const auto in = [&](const Matrix& x, const std::string& at) {
@@ -397,6 +436,12 @@ class ReferenceModel {
     const Matrix old = h;
     out(attention(l, positions, tokens, b, x), first, h);
     tell(name + "resid_mid", h);
+    if (c_.cross) {
+      const Matrix asking = in(h, crossed);
+      tell(crossed + "read", asking);
+      out(cross_attention(crossed, tokens, b, asking), crossed, h);
+      tell(name + "resid_cross", h);
+    }
     if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
     out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
   }

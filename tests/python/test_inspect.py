@@ -315,3 +315,19 @@ def test_shares_are_drawn_from_0(ids, tmp_path):
         assert "white is 0, red up to" in pictures[title] and "−" not in pictures[title].split("</svg>", 1)[0]
         assert re.search(r">0\.00+</text></svg>", pictures[title])
     assert "blue is negative" in pictures["Position removed from one head"]  # a head may hinder
+
+
+# --- An encoder with a decoder
+
+def test_both_components_are_looked_at(masked_ids, tmp_path):
+    page = tmp_path / "page.html"
+    inspected = lambda *more: gnomon("inspect", OPENED / "t5_other_head", "--ids", masked_ids, *more, check=0)  # noqa: E731
+    decoder = json.loads(inspected(*SHORT, "--out", page).stdout)
+    encoder = json.loads(inspected(*SHORT, "--component", "encoder").stdout)
+    assert (decoder["component"], encoder["component"]) == ("decoder", "encoder")
+    assert decoder["causal"] and decoder["loss"]["nats"] > 0 and not encoder["causal"] and "loss" not in encoder
+    assert "The encoder reads" in page.read_text() and "The encoder reads" in decoder["says"][-1]
+    assert "t5 decoder" in inspected(*(part for part in SHORT if part != "--json")).stdout
+    assert "did you mean 'encoder'" in gnomon("inspect", OPENED / "t5", "--ids", masked_ids, "--component", "encode", check=2).stderr
+    refused = gnomon("inspect", OPENED / "llama", "--ids", masked_ids, "--component", "encoder", check=2).stderr
+    assert "no encoder beside a decoder" in refused

@@ -47,6 +47,12 @@ Masking masking_of(const OpenedModel& m, const ModelText& t) {
   return {*mask, t.tokenizer ? std::min(known, t.tokenizer->size()) : known};
 }
 
+std::string component_of(const OpenedModel& m) {
+  if (m.encoder) return "decoder";
+  const bool beside = !m.resolved.layers.empty() && !m.resolved.layers.front().component.empty();
+  return beside ? "encoder" : "";
+}
+
 // One inspection: the list of its parts, and what they found.
 class Inspecting {
  public:
@@ -82,6 +88,7 @@ class Inspecting {
   // The longest window up to T that the model has positions for.
   std::int64_t within(std::int64_t T) const { return std::min(T, model_.model.positions_end().value_or(T)); }
   Sample read(const Windows& windows) const;
+  Sample read_beside_encoder(const Windows& windows) const;
   // The same to be scored: with masked tokens, where the model fills them in.
   Sample scored(const Windows& windows);
   // Of which something is moved or taken away.
@@ -119,6 +126,7 @@ Inspecting::Inspecting(const OpenedModel& model, const ModelText& words, const I
   in_.width = architecture_.width;
   in_.trained_length = model.resolved.trained_length, in_.spec = architecture_.position.print(),
   in_.causal = architecture_.causal;
+  in_.component = component_of(model);
   found_.window = options.window, found_.windows = options.windows,
   found_.measure = measure_of(architecture_);
   read({options.window, 2});  // a text that is too short is refused before anything is computed
@@ -147,8 +155,25 @@ Inspected Inspecting::all() {
   return std::move(in_);
 }
 
+// The decoder's windows, with the rows that its encoder left of the text before each.
+Sample Inspecting::read_beside_encoder(const Windows& windows) const {
+  const OpenedEncoder& encoder = *model_.encoder;
+  auto [read, sample] = paired_windows_of_text(text_, encoder.start, within(windows.T), windows.most);
+  const std::size_t numbers = std::size_t(sample.T * encoder.model.architecture().width);
+  sample.encoder_T = sample.T;
+  sample.encoder.resize(std::size_t(sample.count()) * numbers);
+  Session session(encoder.model);
+  for (std::int64_t w = 0; w < sample.count(); ++w) {
+    Tokens tokens{1, sample.T, std::span(read).subspan(std::size_t(w * sample.T), std::size_t(sample.T)), {}};
+    if (hooks_.stop) tokens.stop = &hooks_.stop;
+    session.hidden(tokens, encoder.w, std::span(sample.encoder).subspan(std::size_t(w) * numbers, numbers));
+  }
+  return sample;
+}
 Sample Inspecting::read(const Windows& windows) const {
-  Sample sample = windows_of_text(text_, architecture_.causal, within(windows.T), windows.most);
+  Sample sample = model_.encoder
+                      ? read_beside_encoder(windows)
+                      : windows_of_text(text_, architecture_.causal, within(windows.T), windows.most);
   if (hooks_.stop) sample.stop = &hooks_.stop;
   return sample;
 }
@@ -277,7 +302,7 @@ Inspected inspect(const OpenedModel& model, const ModelText& text, const Inspect
 }
 
 Inspected inspect(const InspectFiles& files, const InspectOptions& options, const InspectHooks& hooks) {
-  const OpenedModel model = open_model(files.model);
+  const OpenedModel model = open_model(files.model, {}, files.part);
   const ModelText text = files.ids ? read_ids(files.model, files.text) : read_text(files.model, files.text);
   Inspected in = inspect(model, text, options, hooks);
   in.model = files.model, in.text = files.text;

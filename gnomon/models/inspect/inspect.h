@@ -35,6 +35,7 @@ struct InspectHooks {
 // A model that was inspected, and on what.
 struct Inspected {
   std::string model, family, text;  // file names, as typed; empty where none was
+  std::string component;            // of a model with both: "encoder" or "decoder"
   std::int64_t parameters = 0, layers = 0, heads = 0, width = 0, trained_length = 0;
   std::string spec;
   bool causal = true;
@@ -42,16 +43,18 @@ struct Inspected {
 };
 
 // The parts, one after the other. A part that a lens or the model refuses is left out with the reason; windows are no longer than
-// the model has positions for. Throws Error(usage), before anything is computed, for options that are not allowed, a text of fewer
+// the model has positions for. A decoder beside an encoder is shown windows whose encoder has read as many tokens before them
+// (text.h); what is changed is changed in the decoder alone. Throws Error(usage), before anything is computed, for options that are not allowed, a text of fewer
 // tokens than one window takes, and longer windows of a model that does not turn by rope; Stopped.
 Inspected inspect(const OpenedModel& model, const ModelText& text, const InspectOptions& options,
                   const InspectHooks& hooks = {});
 
 // The same, from files. Throws as open_model(), read_text() and read_ids() do, too.
 struct InspectFiles {
-  std::string model;  // a folder with config.json and safetensors, or a GGUF file
-  std::string text;   // UTF-8
-  bool ids = false;   // it holds token ids
+  std::string model;                    // a folder with config.json and safetensors, or a GGUF file
+  std::string text;                     // UTF-8
+  bool ids = false;                     // it holds token ids
+  Component part = Component::decoder;  // of a model with an encoder and a decoder
 };
 Inspected inspect(const InspectFiles& files, const InspectOptions& options, const InspectHooks& hooks = {});
 

@@ -14,6 +14,23 @@ namespace {
 
 Path tokenizer_file(const Path& model) { return model / "tokenizer.json"; }
 
+// Tokens of text in an encoder's window of T.
+std::int64_t body_of(const ModelText& t, std::int64_t T) {
+  const auto frame = std::int64_t(t.before.size() + t.after.size());
+  if (T - frame >= 1) return T - frame;
+  throw Error(Fault::usage, text("a window of ", T, " tokens has no room for text: the model adds ",
+                                 counted(std::size_t(frame), "token"), " around it"));
+}
+void append_framed(const ModelText& t, std::int64_t first, std::int64_t count,
+                   std::vector<std::int32_t>& to) {
+  to.insert(to.end(), t.before.begin(), t.before.end());
+  to.insert(to.end(), t.ids.begin() + first, t.ids.begin() + first + count);
+  to.insert(to.end(), t.after.begin(), t.after.end());
+}
+[[noreturn]] void too_short(const ModelText& t, std::int64_t needed) {
+  throw Error(Fault::usage, text("the text has ", t.ids.size(), " tokens; one window needs ", needed));
+}
+
 }  // namespace
 
 ModelText read_text(const Path& model, const Path& file) {
@@ -48,10 +65,7 @@ ModelText read_ids(const Path& model, const Path& file) {
 }
 
 Sample windows_of_text(const ModelText& t, bool causal, std::int64_t T, std::int64_t most) {
-  const std::int64_t frame = causal ? 0 : std::int64_t(t.before.size() + t.after.size()), body = T - frame;
-  if (body < 1)
-    throw Error(Fault::usage, text("a window of ", T, " tokens has no room for text: the model adds ",
-                                   counted(std::size_t(frame), "token"), " around it"));
+  const std::int64_t body = causal ? T : body_of(t, T);
   const std::int64_t enough = (std::int64_t(t.ids.size()) - (causal ? 1 : 0)) / body;
   Sample s{T, {}, {}};
   for (std::int64_t w = 0; w < std::min(most, enough); ++w) {
@@ -61,17 +75,29 @@ Sample windows_of_text(const ModelText& t, bool causal, std::int64_t T, std::int
           s.targets.insert(s.targets.end(), begin + 1, begin + T + 1);
       continue;
     }
-    s.inputs.insert(s.inputs.end(), t.before.begin(), t.before.end());
-    s.inputs.insert(s.inputs.end(), begin, begin + body);
-    s.inputs.insert(s.inputs.end(), t.after.begin(), t.after.end());
+    append_framed(t, w * body, body, s.inputs);
     s.targets.resize(s.targets.size() + t.before.size(), kUnscored);
     for (auto id = begin; id < begin + body; ++id) s.targets.push_back(t.is_word(*id) ? *id : kUnscored);
     s.targets.resize(s.inputs.size(), kUnscored);
   }
-  if (s.inputs.empty())
-    throw Error(Fault::usage,
-                text("the text has ", t.ids.size(), " tokens; one window needs ", body + (causal ? 1 : 0)));
+  if (s.inputs.empty()) too_short(t, body + (causal ? 1 : 0));
   return s;
+}
+
+PairedWindows paired_windows_of_text(const ModelText& t, std::int32_t start, std::int64_t T,
+                                     std::int64_t most) {
+  const std::int64_t body = body_of(t, T), step = body + T,
+                     count = std::min(most, std::int64_t(t.ids.size()) / step);
+  if (count < 1) too_short(t, step);
+  PairedWindows all{{}, {T, {}, {}}};
+  for (std::int64_t w = 0; w < count; ++w) {
+    append_framed(t, w * step, body, all.encoder);
+    const auto begin = t.ids.begin() + w * step + body;
+    all.decoder.inputs.push_back(start);
+    all.decoder.inputs.insert(all.decoder.inputs.end(), begin, begin + T - 1);
+    all.decoder.targets.insert(all.decoder.targets.end(), begin, begin + T);
+  }
+  return all;
 }
 
 }  // namespace gnomon

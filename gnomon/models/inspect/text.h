@@ -31,4 +31,13 @@ ModelText read_ids(const Path& model, const Path& file);
 // Throws Error(usage) for a text that is shorter than a window.
 Sample windows_of_text(const ModelText& text, bool causal, std::int64_t T, std::int64_t most);
 
+// Windows of a decoder beside an encoder. The encoder reads T tokens with what the model has around a text, the decoder writes the
+// T tokens of the text that follow: it reads `start` and all but the last of them. Throws as windows_of_text().
+struct PairedWindows {
+  std::vector<std::int32_t> encoder;  // count·T
+  Sample decoder;
+};
+PairedWindows paired_windows_of_text(const ModelText& text, std::int32_t start, std::int64_t T,
+                                     std::int64_t most);
+
 }  // namespace gnomon

@@ -53,6 +53,10 @@ SpecPart t5_part(const Resolving& task, bool scaled) {
   say("distance", distance.value_or(128), distance.has_value(), "relative_attention_max_distance");
   if (!scaled)
     part.because.push_back(own_code("scale", "1", "this family does not scale q·k (scale=off in the spec)"));
+  if (file.text("model_type") == "umt5") {
+    part.encoding.options.emplace_back("layers", "own");
+    part.because.push_back(own_code("layers", "own", "every layer of umT5 has a table of its own"));
+  }
   return part;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/facts.h"
 #include "gnomon/models/run/names.h"
@@ -21,6 +22,8 @@ constexpr Row kBlockOf[] = {
 #include "gnomon/models/run/runnable.def"
 };
 #undef RUNS
+
+constexpr std::string_view kComponents[] = {"encoder", "decoder"};
 
 [[noreturn]] void refuse(const Config& config, std::string_view why) {
   throw Error(Fault::input, text(config.where(), ": ", why));
@@ -46,11 +49,12 @@ void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, co
   same("causal", &LayerPosition::causal);
 }
 
-// The layers that are run: all, or of a model with an encoder and a decoder the encoder's.
-std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved& resolved) {
+// The layers that are run: all, or of a model with an encoder and a decoder those of one.
+std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved& resolved, Component part) {
+  const std::string_view named = kComponents[std::size_t(part)];
   std::vector<const LayerPosition*> layers;
   for (const LayerPosition& layer : resolved.layers) {
-    if (layer.component.empty() || layer.component == "encoder") layers.push_back(&layer);
+    if (layer.component.empty() || layer.component == named) layers.push_back(&layer);
   }
   if (layers.empty()) refuse(config, "the model has no layers");
   for (const LayerPosition* layer : layers) must_have_heads_of(*layers.front(), *layer, config);
@@ -73,10 +77,18 @@ std::int64_t vocabulary_of(Facts& f) {
 
 }  // namespace
 
-Spec position_of(const Config& config, const Resolved& resolved) {
+std::span<const std::string_view> component_names() { return kComponents; }
+Component component_named(std::string_view name) {
+  const auto found = std::find(std::begin(kComponents), std::end(kComponents), name);
+  if (found == std::end(kComponents)) throw unknown("component", name, kComponents);
+  return Component(found - std::begin(kComponents));
+}
+
+Spec position_of(const Config& config, const Resolved& resolved, Component part) {
   Spec spec = resolved.input;
   std::vector<std::vector<Named>> acting;
-  for (const LayerPosition* layer : layers_of(config, resolved)) acting.push_back(layer->spec.attention);
+  for (const LayerPosition* layer : layers_of(config, resolved, part))
+    acting.push_back(layer->spec.attention);
   std::size_t period = 1;
   const auto repeats = [&](std::size_t p) {
     for (std::size_t l = p; l < acting.size(); ++l) {
@@ -93,25 +105,25 @@ Spec position_of(const Config& config, const Resolved& resolved) {
   return spec;
 }
 
-Architecture architecture_of(const Config& config, const Resolved& resolved) {
+Architecture architecture_of(const Config& config, const Resolved& resolved, Component part) {
   const auto row = std::find_if(std::begin(kBlockOf), std::end(kBlockOf),
                                 [&](const Row& r) { return r.family == resolved.family; });
   if (row == std::end(kBlockOf) || !resolved.known) {
     refuse(config, text("gnomon explains the family ", excerpt(resolved.family),
                         " but cannot run it; it runs: ", join(runnable_families(), ", ")));
   }
-  const auto layers = layers_of(config, resolved);
+  const auto layers = layers_of(config, resolved, part);
   const LayerPosition& one = *layers.front();
   FileReading file(config, part_of(config, resolved));
   Facts facts{file, resolved, config.gguf()};
   Architecture a;
   a.layers = std::int64_t(layers.size()), a.width = resolved.width;
-  a.causal = one.causal && resolved.causal;
+  a.causal = one.causal && (resolved.causal || !one.component.empty());
   a.length = std::clamp<std::int64_t>(resolved.trained_length ? resolved.trained_length : resolved.longest, 2,
                                       1 << 20);
   a.attention = {.heads = one.heads, .kv_heads = one.kv_heads, .head_dim = one.head_dim, .scale = one.scale};
   a.vocabulary = vocabulary_of(facts);
-  a.position = position_of(config, resolved);
+  a.position = position_of(config, resolved, part);
   row->block(facts, a);
   try {
     a.check();

@@ -86,10 +86,12 @@ void block_modernbert(Facts& f, Architecture& a) {
   head_activation(a, f.activation("classifier_activation", "gelu"));
 }
 
-// The encoder.
+// T5, mT5 and umT5. The decoder is causal: it reads the encoder and has the head.
 void block_t5(Facts& f, Architecture& a) {
+  const auto type = f.file.text("model_type");
+  const bool first = type != "mt5" && type != "umt5";
   a.norm = {.form = NormForm::rms, .epsilon = f.epsilon("layer_norm_epsilon", 1e-6)};
-  const std::string kind = f.file.text("feed_forward_proj").value_or("relu");
+  const std::string kind = f.file.text("feed_forward_proj").value_or(first ? "relu" : "gated-gelu");
   const bool gated = kind.rfind("gated-", 0) == 0;
   const std::string name = gated ? kind.substr(6) : kind;
   // configuration_t5.py: "gated-gelu" means gelu_new.
@@ -98,6 +100,14 @@ void block_t5(Facts& f, Architecture& a) {
   a.feed_forward = {f.hidden("d_ff"), *activation, gated ? Gating::on : Gating::off};
   a.biases = kNoBiases;
   a.head = {.form = HeadForm::none};
+  if (!a.causal) return;
+  a.cross = {.scale = 1};
+  a.head = {.tied = true};
+  // configuration_t5.py: of T5 1.1 and Flan-T5, whose files say that the head is not the word table, rows are not scaled; the
+  // table is the head all the same where the file holds no other. modeling_umt5.py always scales, modeling_mt5.py never does.
+  const bool scales =
+      type == "umt5" || (first && f.flag("scale_decoder_outputs", f.flag("tie_word_embeddings", true)));
+  if (scales) a.head.scale = 1 / std::sqrt(double(a.width));
 }
 
 void block_gpt2(Facts& f, Architecture& a) {

@@ -20,13 +20,15 @@ inline Sources dense_names(const std::string& ours, const std::string& theirs, s
   return {{ours + ".weight", theirs + ".weight", first, how, parts},
           {ours + ".bias", theirs + ".bias", first, how == How::transposed ? How::plain : how, parts}};
 }
-inline const std::string kAttentionNames = "layers.{}.attention.", kForwardNames = "layers.{}.feed_forward.";
+inline const std::string kAttentionNames = "layers.{}.attention.", kCrossNames = "layers.{}.cross.",
+                         kForwardNames = "layers.{}.feed_forward.";
 
 // q, k and v as three tensors, whose names end in these words.
 inline Sources qkv_names(const Architecture& a, const std::string& at, const std::string& q,
-                         const std::string& k, const std::string& v) {
+                         const std::string& k, const std::string& v,
+                         const std::string& sublayer = kAttentionNames) {
   const std::int64_t keys = a.attention.q_width(), values = keys + a.attention.kv_width();
-  const std::string ours = kAttentionNames + "qkv";
+  const std::string ours = sublayer + "qkv";
   return dense_names(ours, at + q) + dense_names(ours, at + k, keys) + dense_names(ours, at + v, values);
 }
 

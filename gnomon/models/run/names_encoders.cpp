@@ -183,25 +183,40 @@ Names names_modernbert(const Architecture&) {
           "model.", beside({"decoder.weight"})};
 }
 
+// The encoder, or the decoder, which has a sublayer more. A stack's own word table goes before the shared one.
 Names names_t5(const Architecture& a) {
-  const std::string block = "encoder.block.{}.", attention = block + "layer.0.SelfAttention.",
-                    mlp = block + "layer.1.DenseReluDense.";
-  const std::string bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";
+  const std::string stack = a.cross ? "decoder." : "encoder.", other = a.cross ? "encoder." : "decoder.",
+                    block = stack + "block.{}.", attention = block + "layer.0.SelfAttention.",
+                    crossed = block + "layer.1.", last = block + (a.cross ? "layer.2." : "layer.1."),
+                    mlp = last + "DenseReluDense.",
+                    bias = "layer.0.SelfAttention.relative_attention_bias.weight";
   Sources all =
-      Sources{{"embed.word", "shared.weight"},
-              {"embed.word", "encoder.embed_tokens.weight"},
-              {"position.attention.0.bias", bias}} +
+      Sources{{"embed.word", stack + "embed_tokens.weight"},
+              {"embed.word", "shared.weight"},
+              {"embed.word", other + "embed_tokens.weight"},
+              {"head.weight", "lm_head.weight"},
+              {"position.attention.0.bias", stack + "block.0." + bias},
+              {"position.attention.0.{}.bias", block + bias}} +
       norm_names(kAttentionNames + "norm", block + "layer.0.layer_norm") +
       qkv_names(a, attention, "q", "k", "v") + dense_names(kAttentionNames + "out", attention + "o") +
-      norm_names(kForwardNames + "norm", block + "layer.1.layer_norm") +
-      dense_names(kForwardNames + "down", mlp + "wo") + norm_names("head.norm", "encoder.final_layer_norm");
+      norm_names(kForwardNames + "norm", last + "layer_norm") +
+      dense_names(kForwardNames + "down", mlp + "wo") + norm_names("head.norm", stack + "final_layer_norm");
   if (a.feed_forward.gated()) {
     all = all + dense_names(kForwardNames + "up", mlp + "wi_0") +
           dense_names(kForwardNames + "up", mlp + "wi_1", a.feed_forward.hidden);
   } else {
     all = all + dense_names(kForwardNames + "up", mlp + "wi");
   }
-  return {all, "", {"encoder.embed_tokens.weight", "decoder.*", "lm_head.weight"}};
+  if (!a.cross)
+    return {all, "", {"shared.weight", "encoder.embed_tokens.weight", "decoder.*", "lm_head.weight"}};
+  all = all + norm_names(kCrossNames + "norm", crossed + "layer_norm") +
+        qkv_names(a, crossed + "EncDecAttention.", "q", "k", "v", kCrossNames) +
+        dense_names(kCrossNames + "out", crossed + "EncDecAttention.o");
+  // The first files of T5 have a table of distances between the two texts, which no layer reads.
+  return {all,
+          "",
+          {"shared.weight", "decoder.embed_tokens.weight", "encoder.*", "lm_head.weight",
+           "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"}};
 }
 
 }  // namespace gnomon

@@ -38,12 +38,15 @@ const StoredTensor* find_any(const Weights& weights, const std::vector<std::stri
 // --- The head, which a file may lack.
 
 // "BertForMaskedLM", "GPT2LMHeadModel": the class that was saved.
-bool says_it_has_a_head(const Config& config) {
+bool says(const Config& config, std::initializer_list<std::string_view> words) {
   const auto classes = config.texts("architectures").value_or(std::vector<std::string>());
-  return std::any_of(classes.begin(), classes.end(), [](const std::string& name) {
-    return name.find("CausalLM") != std::string::npos || name.find("MaskedLM") != std::string::npos ||
-           name.find("LMHead") != std::string::npos;
+  return std::any_of(classes.begin(), classes.end(), [&](const std::string& name) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return name.find(word) != std::string::npos; });
   });
+}
+bool says_it_has_a_head(const Config& config) {
+  return says(config, {"CausalLM", "MaskedLM", "LMHead", "ConditionalGeneration"});
 }
 bool holds_head(const Names& names, const Weights& weights) {
   return std::any_of(names.sources.begin(), names.sources.end(), [&](const Source& s) {
@@ -51,16 +54,49 @@ bool holds_head(const Names& names, const Weights& weights) {
     return of_head && weights.find(s.theirs);
   });
 }
+// The tensor that becomes all of one of our parameters.
+const StoredTensor* find_whole(const Names& names, std::string_view ours, const Weights& weights) {
+  for (const Source& s : names.sources) {
+    const StoredTensor* found = s.ours == ours ? weights.find(s.theirs) : nullptr;
+    if (found) return found;
+  }
+  return nullptr;
+}
+// Rows at a time, so that a large table is not in memory twice.
+constexpr std::int64_t kNumbersAtOnce = 1 << 22;
+std::int64_t rows_at_once(const StoredTensor& t) {
+  const auto& shape = t.shape;
+  return shape.size() > 1 ? std::max<std::int64_t>(1, kNumbersAtOnce * shape[0] / t.size()) : shape[0];
+}
+bool equal(const StoredTensor& a, const StoredTensor& b, const Weights& weights) {
+  if (a.shape != b.shape || a.shape.empty() || a.size() == 0) return false;
+  const std::int64_t at_once = rows_at_once(a);
+  for (std::int64_t row = 0; row < a.shape[0]; row += at_once) {
+    const std::int64_t count = std::min(at_once, a.shape[0] - row);
+    if (weights.read_rows(a, row, count) != weights.read_rows(b, row, count)) return false;
+  }
+  return true;
+}
+// modeling_utils.py, tie_weights: a head that should be the word table is its own where the file holds both and they differ.
+bool holds_another_head(const Names& names, const Weights& weights) {
+  const StoredTensor *head = find_whole(names, "head.weight", weights),
+                     *words = find_whole(names, "embed.word", weights);
+  return head && words && !equal(*head, *words, weights);
+}
 OutputHead head_in(const Architecture& a, const Config& config, const std::string& family,
                    const Weights& weights) {
   OutputHead head = a.head;
   if (head.form == HeadForm::none) return head;
-  const bool held = holds_head(names_of(family, a, config.gguf()), weights);
+  const Names names = names_of(family, a, config.gguf());
+  const bool held = holds_head(names, weights);
   if (config.gguf()) {
     head.tied = !held;
     return head;
   }
-  if (head.form == HeadForm::matrix && head.tied) return head;
+  if (head.form == HeadForm::matrix && head.tied) {
+    head.tied = !holds_another_head(names, weights);
+    return head;
+  }
   return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
 }
 
@@ -145,15 +181,11 @@ struct NotFinite {
   }
 };
 
-// Rows at a time, so that a large table is not in memory twice.
-constexpr std::int64_t kNumbersAtOnce = 1 << 22;
-
 NotFinite fill(const Found& f, const Weights& weights, const AttentionRule& attention, Floats& w) {
   NotFinite wrong;
   const auto& shape = f.tensor->shape;
   const std::int64_t columns = shape.size() > 1 ? f.tensor->size() / shape[0] : 1,
-                     at_once =
-                         shape.size() > 1 ? std::max<std::int64_t>(1, kNumbersAtOnce / columns) : shape[0];
+                     at_once = rows_at_once(*f.tensor);
   for (std::int64_t row = f.piece.skipped; row < shape[0]; row += at_once) {
     const Floats numbers = weights.read_rows(*f.tensor, row, std::min(at_once, shape[0] - row));
     const std::int64_t first = (row - f.piece.skipped) * columns;
@@ -171,30 +203,100 @@ void must_be_finite(const Config& config, const StoredTensor& tensor, const NotF
                                  wrong.first, " of ", tensor.size(), " is ", shortest(wrong.value)));
 }
 
-}  // namespace
+// --- Parts: the model, or its encoder and its decoder.
 
-OpenedModel open_model(const Path& path, const LoadProgress& progress) {
-  const Config config = Config::open(path);
-  Resolved resolved = resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
-  Architecture a = architecture_of(config, resolved);
-  const Weights weights = Weights::open(path);
+// Whether the file has the decoder that its config describes.
+bool has_decoder(const Config& config, const Resolved& resolved, const Weights& weights) {
+  const bool described = std::any_of(resolved.layers.begin(), resolved.layers.end(),
+                                     [](const LayerPosition& layer) { return layer.component == "decoder"; });
+  const auto& all = weights.tensors();
+  const bool held = std::any_of(all.begin(), all.end(), [&](const StoredTensor& t) {
+    return t.name.starts_with(config.gguf() ? "dec.blk." : "decoder.");
+  });
+  return described && (held || says(config, {"ConditionalGeneration"}));
+}
+
+struct Planned {
+  Model model;
+  std::vector<Found> found;
+  std::vector<std::string> beside;
+  std::int64_t bytes() const { return model.param_count() * std::int64_t(sizeof(float)); }
+};
+Planned planned(const Config& config, const Resolved& resolved, const Weights& weights, Component part) {
+  Architecture a = architecture_of(config, resolved, part);
   if (config.gguf()) fit_to_tensors(a, resolved.family, weights);
   a.head = head_in(a, config, resolved.family, weights);
   const Model model(a);
   const Names names = names_of(resolved.family, a, config.gguf());
-  const std::vector<Found> found = find_all(config, pieces_of(names, model, resolved.table_first), weights);
+  std::vector<Found> found = find_all(config, pieces_of(names, model, resolved.table_first), weights);
   std::vector<std::string> beside = find_beside(config, found, names, weights);
+  return {model, std::move(found), std::move(beside)};
+}
 
-  const std::int64_t bytes = model.param_count() * std::int64_t(sizeof(float));
-  check_memory(text("the parameters of ", config.where(), " take"), std::uint64_t(bytes));
-  Floats w(std::size_t(model.param_count()));
-  std::int64_t done = 0;
-  for (const Found& f : found) {
-    must_be_finite(config, *f.tensor, fill(f, weights, a.attention, w));
-    done += f.piece.size() * std::int64_t(sizeof(float));
-    if (progress) progress(done, bytes);
+class Loading {
+ public:
+  Loading(const Config& config, const Weights& weights, const LoadProgress& progress, std::int64_t bytes)
+      : config_(config), weights_(weights), progress_(progress), bytes_(bytes) {
+    check_memory(text("the parameters of ", config.where(), " take"), std::uint64_t(bytes));
   }
-  return {config, std::move(resolved), model, std::move(w), std::move(beside)};
+  Floats load(const Planned& part) {
+    Floats w(std::size_t(part.model.param_count()));
+    for (const Found& f : part.found) {
+      must_be_finite(config_, *f.tensor, fill(f, weights_, part.model.architecture().attention, w));
+      done_ += f.piece.size() * std::int64_t(sizeof(float));
+      if (progress_) progress_(done_, bytes_);
+    }
+    return w;
+  }
+
+ private:
+  const Config& config_;
+  const Weights& weights_;
+  const LoadProgress& progress_;
+  const std::int64_t bytes_;
+  std::int64_t done_ = 0;
+};
+
+// T5's class names none; its files do, or mean the token that pads.
+std::int32_t start_of(const Config& config) {
+  const std::string key = config.gguf()
+                              ? config.text("general.architecture").value_or("") + ".decoder_start_token_id"
+                              : "decoder_start_token_id";
+  const std::int64_t start = config.whole(key).value_or(config.whole("pad_token_id").value_or(0));
+  if (start < 0 || start > INT32_MAX)
+    throw Error(Fault::input, text(config.where(), ": ", key, " is ", start, "; allowed is a token"));
+  return std::int32_t(start);
+}
+// What no part of the model is made of.
+std::vector<std::string> beside_both(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::string> both;
+  for (const std::string& name : a) {
+    if (std::find(b.begin(), b.end(), name) != b.end()) both.push_back(name);
+  }
+  return both;
+}
+
+}  // namespace
+
+OpenedModel open_model(const Path& path, const LoadProgress& progress, Component part) {
+  const Config config = Config::open(path);
+  Resolved resolved = resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
+  const bool one = resolved.layers.empty() || resolved.layers.front().component.empty();
+  if (one && part == Component::encoder)
+    throw Error(Fault::usage, text(config.where(), ": the family ", resolved.family,
+                                   " has no encoder beside a decoder; allowed is the whole model"));
+  const Weights weights = Weights::open(path);
+  if (part == Component::decoder && !has_decoder(config, resolved, weights)) part = Component::encoder;
+  const Planned main = planned(config, resolved, weights, part);
+  const bool two = main.model.architecture().cross.has_value();
+  std::optional<Planned> encoder;
+  if (two) encoder.emplace(planned(config, resolved, weights, Component::encoder));
+  Loading loading(config, weights, progress, main.bytes() + (two ? encoder->bytes() : 0));
+  OpenedModel opened{config, std::move(resolved), main.model, loading.load(main), main.beside, {}};
+  if (!two) return opened;
+  opened.beside = beside_both(main.beside, encoder->beside);
+  opened.encoder.emplace(OpenedEncoder{encoder->model, loading.load(*encoder), start_of(config)});
+  return opened;
 }
 
 }  // namespace gnomon
