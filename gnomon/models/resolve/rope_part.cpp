@@ -124,7 +124,9 @@ class Rope {
                           "this type computes cos and sin for a part of the head, but the attention of the "
                           "class rotates all of it: "
                           "transformers 5.23 raises RuntimeError when the model runs",
-                          "partial-rotation-with-scaling"});
+                          "partial-rotation-with-scaling",
+                          {},
+                          true});
     const std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
     if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
     if (n < 2 || n > head_.rotated || n % 2) {
