@@ -52,7 +52,7 @@ int lint(const LintOptions& options);
 struct ExplainOptions {
   std::string path, other, reader, out;  // reader: of a GGUF file llama.cpp, of others v5
   std::vector<std::string> ignore;       // words of quantities (differences.h)
-  bool readers = false, full = false, json = false;
+  bool readers = false, full = false, json = false, families = false, markdown = false;
   Download download;
 };
 int explain(const ExplainOptions& options);

@@ -210,14 +210,14 @@ void describe_lint(CLI::App& app, LintOptions& o) {
 }
 
 void describe_explain(CLI::App& app, ExplainOptions& o) {
-  app.add_option("PATH", o.path, kModel)->required()->type_name("FILE");
+  CLI::Option* path = app.add_option("PATH", o.path, kModel)->type_name("FILE");
   CLI::Option* other =
       app.add_option("OTHER", o.other, "a second file: show what the two compute differently")
           ->type_name("FILE");
-  app.add_option(
-         "--reader", o.reader,
-         "the program that reads the file: v5 or v4 (transformers), vllm or vllm-0.24, sglang, mlx, naive, "
-         "llama.cpp; by default llama.cpp for a .gguf file, v5 for others")
+  app.add_option("--reader", o.reader,
+                 "the program that reads the file: v5 or v4 (transformers), vllm or vllm-0.24, sglang, mlx, "
+                 "tgi, naive, "
+                 "llama.cpp; by default llama.cpp for a .gguf file, v5 for others")
       ->type_name("READER");
   app.add_option("--ignore", o.ignore,
                  "of two files: leave out this quantity, which is expected to differ, such as layers or "
@@ -230,7 +230,12 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
           ->excludes(other);
   app.add_flag("--full", o.full, "list every frequency and slope");
   describe_download(app, o.download, "the settings");
-  app.add_flag("--json", o.json, "print all numbers as JSON");
+  CLI::Option* json = app.add_flag("--json", o.json, "print all numbers as JSON");
+  CLI::Option* families =
+      app.add_flag("--families", o.families, "list the families of models that are known")->excludes(path);
+  app.add_flag("--markdown", o.markdown, "print the page of the families, docs/families.md")
+      ->needs(families)
+      ->excludes(json);
   app.add_option("--out", o.out, "write a page with pictures to this file")
       ->excludes(readers)
       ->excludes(other)
@@ -242,7 +247,8 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
       "  gnomon explain docs/examples/llama-3.1.json docs/examples/llama-2.json\n"
       "  gnomon explain target.json draft.json --ignore layers\n"
       "  gnomon explain docs/examples/llama-3.1.json --json\n"
-      "  gnomon explain docs/examples/gemma-3.json --out page.html\n\n"
+      "  gnomon explain docs/examples/gemma-3.json --out page.html\n"
+      "  gnomon explain --families\n\n"
       "Exit code 0: the file is explained; of two files, both use positions in the same way.\n"
       "Exit code 1: two files use positions differently.\n"
       "Exit code 2: the command line is wrong. Exit code 3: a file is malformed.\n"

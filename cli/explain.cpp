@@ -15,6 +15,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
+#include "gnomon/pages/families.h"
 
 namespace gnomon::cli {
 namespace {
@@ -123,9 +124,26 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
   return 0;
 }
 
+int list_families(const ExplainOptions& o) {
+  if (o.markdown || o.json) {
+    fmt::print("{}", o.markdown ? pages::families_markdown() : pages::families_json() + "\n");
+    return 0;
+  }
+  std::size_t types = 0;
+  for (const Family& family : families()) {
+    types += family.types.size();
+    fmt::print("{}\n  {}\n", join(family.types, ", "), wrapped(pages::family_position(family), 2));
+  }
+  fmt::print("\n{} model types in {} families\n", types, families().size());
+  return 0;
+}
+
 }  // namespace
 
 int explain(const ExplainOptions& o) {
+  if (o.families) return list_families(o);
+  if (o.path.empty())
+    throw Error(Fault::usage, "explain: PATH is missing; `gnomon explain --families` lists what is known");
   const Config config = Config::open(model_path(o.path, HubPart::settings, o.download));
   const Explanation e = gnomon::explain(config, reader_named(o.reader, config));
   if (!o.other.empty()) return compare(o, e);

@@ -327,8 +327,8 @@ GNOMON_API gnomon_status gnomon_plan_text(const gnomon_attention* attention, con
 
 // What each layer of a model computes from positions, as JSON in one line, with the key and rule of every number: the output of
 // `gnomon explain --json`. path: a config.json, a folder with one, or a .gguf file. reader: "v5", "v4" (transformers),
-// "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "naive"; null: llama.cpp for GGUF, otherwise v5. The caller frees the text. GNOMON_USAGE: no
-// such reader. GNOMON_INPUT: a file that this reader cannot read. GNOMON_RESOURCE: no such file.
+// "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "tgi", "naive"; null: llama.cpp for GGUF, otherwise v5. The caller frees the text.
+// GNOMON_USAGE: no such reader. GNOMON_INPUT: a file that this reader cannot read. GNOMON_RESOURCE: no such file.
 GNOMON_API gnomon_status gnomon_explain(const char* path, const char* reader, char** json);
 
 #ifdef __cplusplus

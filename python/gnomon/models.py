@@ -175,8 +175,8 @@ def _sentences(remarks: list[dict[str, str]]) -> list[str]:
 def explain(config: Any, *, reader: str = "") -> Explanation:
     """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), the name of a model in the cache of
     huggingface_hub ("org/name", "org/name@revision"), a dictionary, a configuration of transformers, or a model with one. reader: "v5"
-    (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "naive" or "llama.cpp"; empty: the default reader of this kind of file. An
-    explanation can be pickled; unpickling reads the file again."""
+    (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "tgi", "naive" or "llama.cpp"; empty: the default reader of this kind of
+    file. An explanation can be pickled; unpickling reads the file again."""
     source = (*_source(config), reader)
     return Explanation(_core.explain(*source), source)
 

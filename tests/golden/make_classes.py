@@ -23,8 +23,9 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import shrunk
+from class_shapes import FED_VECTORS, OTHER, shrunk
 from resolver_modules import digest, module_of
+from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.auto import modeling_auto
@@ -34,7 +35,8 @@ warnings.filterwarnings("ignore")
 transformers.logging.set_verbosity_error()
 HERE = pathlib.Path(__file__).parent
 T = 11
-NOT_OF_TEXT = re.compile("Vision|Audio|Image|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
+torch.set_num_threads(1)  # the models are so small that more threads only wait for each other
+NOT_OF_TEXT = re.compile("Vision|Audio|Image(?!Text)|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
 
 
 class NoAnswer(Exception):
@@ -99,17 +101,40 @@ class Spy:
 
     def __init__(self, config):
         self.calls, self.turns, self.module = [], [], module_of(config)
+        self.layer, self.choosers, self.hooks, self.keys = None, {}, [], None
         self.kept = {n: f for n, f in vars(self.module).items() if callable(f) and re.match(r"apply_(\w*_)?(rotary|rope)", n)}
 
     def __enter__(self):
         for name, function in self.kept.items():
             setattr(self.module, name, self.turning(function))
-        Spy.now = self
+        Spy.now, self.keep_keys = self, Cache.update_indexer
+        Cache.update_indexer = lambda cache, keys, layer: self.seen_keys(cache, keys, layer)
         return self
 
     def __exit__(self, *_):
         for name, function in self.kept.items():
             setattr(self.module, name, function)
+        Cache.update_indexer = self.keep_keys
+        for hook in self.hooks:
+            hook.remove()
+
+    def watch(self, model):
+        """Which layer is at work, for attention that several share; and what an indexer turns."""
+        for name, module in model.named_modules():
+            number = re.search(r"(?:^|\.)layers\.(\d+)$", name)
+            if number:
+                self.hooks.append(module.register_forward_pre_hook(lambda *_, layer=int(number[1]): setattr(self, "layer", layer)))
+            if type(module).__name__.endswith("Indexer"):
+                self.hooks.append(module.register_forward_pre_hook(lambda *_: setattr(self, "before", len(self.turns))))
+                self.hooks.append(module.register_forward_hook(lambda module, *_: self.chose(module)))
+
+    def seen_keys(self, cache, keys, layer):
+        self.keys = keys
+        return self.keep_keys(cache, keys, layer)
+
+    def chose(self, module):
+        self.choosers[module.layer_idx] = {"module": module, "turns": self.turns[self.before:], "keys": self.keys}
+        del self.turns[self.before:]
 
     def turning(self, function):
         def turn(*given, **named):
@@ -121,7 +146,7 @@ class Spy:
 
     def attention(self, module, q, k, v, mask=None, *more, **named):
         mask = named.get("attention_mask", mask)
-        self.calls.append({"module": module, "q": q, "k": k, "v": v, "mask": mask, "scale": named.get("scaling", getattr(module, "scaling", None)),
+        self.calls.append({"module": module, "layer": self.layer, "q": q, "k": k, "v": v, "mask": mask, "scale": named.get("scaling", getattr(module, "scaling", None)),
                            "turns": self.turns})
         self.turns = []
         return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
@@ -161,16 +186,31 @@ def angles(x, y, first, n, pairs):
     return None if float((turn - turn.mean(0, keepdim=True)).abs().max()) > 1e-3 else turn.mean(0)
 
 
+def in_order(turn, f, factor, positions):
+    """The frequencies as the pairs have them: those of ERNIE's module stand in another order."""
+    distance = torch.stack([(turn[:, :, None] - factor * torch.exp(1j * p[:, None, None] * f)).abs().amax(0) for p in positions]).amin(0)
+    order = distance.argmin(-1)
+    return f[order] if len(set(order.tolist())) == len(f) else f
+
+
 def matched(turn, sets, positions):
     """Of the sets of frequencies the one by which these numbers turn, and the stream of positions of each pair; ?: several fit."""
-    for label, f, factor in sets:
-        if len(f) != turn.shape[-1]:
+    for label, own, factor in sets:
+        if len(own) != turn.shape[-1]:
             continue
-        streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
-        fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
-        if bool(fits.any(0).all()):
-            return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
+        for f in (own, in_order(turn, own, factor, positions)):
+            streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
+            fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
+            if bool(fits.any(0).all()):
+                return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
     return None
+
+
+def same_rows(a, b):
+    """Equal, or equal but for their length: some classes normalise each row after it has turned."""
+    if torch.allclose(a, b, atol=1e-4):
+        return True
+    return torch.allclose(torch.nn.functional.normalize(a, dim=-1), torch.nn.functional.normalize(b, dim=-1), atol=1e-4)
 
 
 def turned(before, after, seen, sets, positions):
@@ -179,13 +219,13 @@ def turned(before, after, seen, sets, positions):
     if x is None or y is None or x.shape != y.shape:
         return None
     width = x.shape[-1]
-    for n in sorted({2 * len(f) for _, f, _ in sets}, reverse=True):
+    for n in sorted({2 * len(f) for _, f, _ in sets if 2 * len(f) <= width}, reverse=True):
         for first in dict.fromkeys((0, width - n)):
             for pairs in ("halves", "adjacent", "apart"):
                 turn = angles(x, y, first, n, pairs) if first >= 0 else None
                 found = matched(turn, sets, positions) if turn is not None else None
                 if found:
-                    at = next((s for s in range(q.shape[-1] - width + 1) if torch.allclose(q[..., s:s + width], y, atol=1e-4)), None)
+                    at = next((s for s in range(q.shape[-1] - width + 1) if same_rows(q[..., s:s + width], y)), None)
                     if at is None:
                         return None
                     return at + first, n, "halves" if pairs == "halves" else "adjacent", found
@@ -217,9 +257,16 @@ def sees(call):
     return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
 
 
+def own_heads(call):
+    """Heads of keys. Those that are copies of others are none of their own: JetMoE repeats its keys before it calls attention."""
+    k, own = call["k"], getattr(call["module"], "num_key_value_heads", None)
+    copies = own and k.shape[1] > own and torch.equal(k[:, :own], k[:, own:2 * own])
+    return own if copies else k.shape[1]
+
+
 def entry_of(call, sets, positions, per_token):
     q, k, v = call["q"], call["k"], call["v"]
-    entry = {"heads": [q.shape[1], k.shape[1], q.shape[3]], **sees(call)}
+    entry = {"heads": [q.shape[1], own_heads(call), q.shape[3]], **sees(call)}
     scale, own = call["scale"], getattr(call["module"], "scaling", None)
     if scale == 1.0 and isinstance(own, float):  # OPT has multiplied the queries by it before
         scale = own
@@ -259,14 +306,31 @@ def made(config):
 
 def run(config, model, positions=None):
     with Spy(config) as spy, torch.no_grad():
+        spy.watch(model)
         more = {"position_ids": positions} if positions is not None else {}
-        out = model(input_ids=torch.arange(T)[None] % 17 + 1, **more)
-    return spy.calls, out
+        words = {"inputs_embeds": torch.randn(1, T, config.hidden_size)} if config.model_type in FED_VECTORS else {"input_ids": torch.arange(T)[None] % 17 + 1}
+        out = model(**words, **more)
+    return spy, out
 
 
-def streams_of(config, model):
-    """The three streams of positions that such classes take: (3, 1, T); far apart, so that slow pairs tell them apart."""
-    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(3)])[:, None]
+def streams_of(config):
+    """The streams of positions that such classes take, three or one for each section: (3, 1, T); far apart, so that slow pairs tell them
+    apart."""
+    count = max(3, len((config.rope_parameters or {}).get("mrope_section") or []))
+    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(count)])[:, None]
+
+
+def follow_streams(config, model, sets, entries):
+    """The stream of each pair; none: with several streams the rows turn by no pairs at all."""
+    positions = streams_of(config)
+    for call in run(config, model, positions)[0].calls:
+        more = {}
+        try:
+            rotation(call, sets, list(positions[:, 0].double()), more)
+        except NoAnswer:
+            more["streams"] = "none"
+        if "streams" in more:
+            entries[call["module"].layer_idx]["streams"] = more["streams"]
 
 
 def grouped(entries):
@@ -281,27 +345,54 @@ def grouped(entries):
     return [{"layers": layers, **entry} for layers, entry in groups]
 
 
+def layer_of(call, entries):
+    """The layer of a call. Attention that layers share, and that which is made without a number, has that of the layer at work."""
+    own = getattr(call["module"], "layer_idx", None)
+    if own is None or own < 0:
+        own = call["layer"]
+    return len(entries) if own is None else own
+
+
+def has_attention(config):
+    """Whether the class's file has any: those of Mamba, RWKV and xLSTM have neither an attention nor a rotation."""
+    text = pathlib.Path(module_of(config).__file__).read_text()
+    return "ALL_ATTENTION_FUNCTIONS" in text or re.search(r"[Rr]otary|softmax\(.*(scores|attn)", text) is not None
+
+
+def chooser_entry(chooser, sets, positions):
+    """Of an indexer: its heads, and which channels of its own head turn."""
+    module = chooser["module"]
+    heads = getattr(module, "n_heads", None) or module.index_n_heads
+    dim = getattr(module, "head_dim", None) or module.index_head_dim
+    entry = {"heads": [heads, 1, dim], "turned": None}
+    for rows in chooser["turns"]:
+        before, after = rows[-1]
+        seen = after if after.shape[-1] == dim else chooser["keys"][:, :, None]
+        found = turned(before, after, seen, sets, positions)
+        if found:
+            entry["turned"], entry["f"] = list(found[:3]), {"a": float(f"{found[3][2]:.12g}"), **digest(found[3][1])}
+            break
+    return entry
+
+
 def layers_of(config):
     model = made(config)
     sets = rotations(model)
     one = [torch.arange(T).double()]
-    calls, out = run(config, model)
+    spy, out = run(config, model)
     kept = cache_of(out)
     entries = {}
-    for call in calls:
-        layer = getattr(call["module"], "layer_idx", None)
-        layer = len(entries) if layer is None else layer
+    for call in spy.calls:
+        layer = layer_of(call, entries)
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
-    if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
-        three = streams_of(config, model)
-        for call in run(config, model, three)[0]:
-            more = {}
-            rotation(call, sets, list(three[:, 0].double()), more)
-            if "streams" in more:
-                entries[call["module"].layer_idx]["streams"] = more["streams"]
-    if not entries:
+    if any(hasattr(m, "mrope_section") for m in model.modules()):
+        follow_streams(config, model, sets, entries)
+    if not entries and has_attention(config):
         raise NoAnswer("no call of attention through the interface")
+    for layer, chooser in spy.choosers.items():
+        if layer in entries:
+            entries[layer]["indexer"] = chooser_entry(chooser, sets, one)
     for layer in range(config.num_hidden_layers):
         entries.setdefault(layer, {"heads": None})
     return grouped(entries)
@@ -328,15 +419,34 @@ def saved(config, whole=False):
     return text if whole else told(text)
 
 
+def turns_by_itself(cls, config):
+    """Whether the class has layers of attention, and makes a rotation, when the file says nothing of them: Zamba 2 and Bamba do not."""
+    types = getattr(config, "layer_types", None) or ["full_attention"]
+    small = shrunk(config.model_type, cls)
+    return any(kind != "linear_attention" for kind in types) and bool(rotations(made(small)))
+
+
+def fits(rotary, config):
+    """Whether the rotation of this class fits its own head; the class of full size fails at its first token where it does not."""
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return rotary(torch.zeros(1, 1, head), streams_of(config))[0].shape[-1] <= head
+
+
 def bare_of(cls, config):
     """Sizes and rotation of the class of full size. The rotary module alone is made: a model would not fit."""
-    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads}
+    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
     module = module_of(config)
+    if not turns_by_itself(cls, config):
+        return {**found, "rotations": []}
     rotary = [c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == module.__name__ and re.search("Rotary|RoPE", n)
               and not NOT_OF_TEXT.search(n) and issubclass(c, torch.nn.Module)]
     digests = []
     for c in rotary[:1]:
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
+        made, by_streams = c(config), hasattr(c(config), "mrope_section")
+        if by_streams and not fits(made, config):
+            raise NoAnswer("its rotation does not fit its head")
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": made})):
+            f = f.sort(descending=True).values if by_streams else f  # ERNIE's stand in another order than its pairs
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
     return {**found, "rotations": digests}
 
@@ -354,7 +464,7 @@ def defaults_of(cls, file):
 def answer(name, cls):
     config = shrunk(name, cls)
     file = saved(config)
-    again = cls(**{k: v for k, v in saved(config, whole=True).items() if k != "model_type"})
+    again = reread(cls, saved(config, whole=True))
     if saved(again) != file:
         raise NoAnswer("its file gives another configuration")
     found = {"type": name, "config": file, "defaults": defaults_of(cls, file), "layers": layers_of(again)}
@@ -366,6 +476,19 @@ def answer(name, cls):
     return found
 
 
+def reread(cls, file):
+    return cls(**{k: v for k, v in cls._decode_special_floats(file).items() if k != "model_type"})
+
+
+def other_answers(name, cls):
+    """What the class does with other files, whose keys take the place of its own."""
+    for words, keys in OTHER.get(name, {}).items():
+        file = {**saved(shrunk(name, cls), whole=True), **keys}
+        file = {k: v for k, v in file.items() if k not in keys or v is not None}
+        about = told(file) | {k: v for k, v in keys.items() if v is not None}
+        yield {"type": name, "file": words, "config": about, "defaults": [], "layers": layers_of(reread(cls, file)), "bare": None}
+
+
 def line_of(x):
     return json.dumps(x, separators=(",", ":"))
 
@@ -375,7 +498,7 @@ def kept(args):
     if not args.only:
         return {}, {}
     old = json.loads(args.out.read_text())
-    return ({c["type"]: c for c in old["classes"] if c["type"] not in args.only},
+    return ({(c["type"], c.get("file", "")): c for c in old["classes"] if c["type"] not in args.only},
             {name: why for name, why in old["unmade"].items() if name not in args.only})
 
 
@@ -389,7 +512,9 @@ def main():
     classes, unmade = kept(args)
     for name in sorted(args.only or types):
         try:
-            classes[name] = answer(name, inner.get(name) or CONFIG_MAPPING[name])
+            cls = inner.get(name) or CONFIG_MAPPING[name]
+            classes[name, ""] = answer(name, cls)
+            classes |= {(name, other["file"]): other for other in other_answers(name, cls)}
             unmade.pop(name, None)
         except Exception as error:  # of any kind: it is told
             unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"
@@ -397,13 +522,14 @@ def main():
                 import traceback
                 traceback.print_exc()
         print(name, unmade.get(name, "made"), flush=True)
-        if args.print and name in classes:
-            print(json.dumps(classes[name], indent=1))
-    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if c.model_type in classes and key}
+        for own, file in classes:
+            if args.print and own == name:
+                print(json.dumps(classes[own, file], indent=1))
+    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if (c.model_type, "") in classes and key}
     lines = ",\n".join(line_of(classes[name]) for name in sorted(classes))
     around_lines = ",\n".join(f"{line_of(n)}:{line_of(w)}" for n, w in around.items())
     args.out.write_text(f'{{"tokens":{T},\n"wrappers":{{\n{around_lines}}},\n"unmade":{json.dumps(dict(sorted(unmade.items())), indent=0)},\n"classes":[\n{lines}\n]}}\n')
-    print(len(classes), "classes,", len(around), "wrappers,", len(unmade), "unmade")
+    print(len(classes), "files of classes,", len(around), "wrappers,", len(unmade), "unmade")
     for name, why in unmade.items():
         print(" ", name, why)
 

@@ -317,4 +317,5 @@ def main():
         print(model["name"], r if isinstance(r, str) else (r["factor"], len(r["at"][256]), r["adjacent"], r["at"][256][1]))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -230,8 +230,9 @@ def refused_number(config, rope, kind):
 def streams(config, rope, kind, refused, sections):
     head = config.get("head_dim") or (128 if config["model_type"] == "qwen3_vl_text" else config["hidden_size"] // config["num_attention_heads"])
     right = 2 * sum(rope.get("mrope_section", sections or [])) == head
+    rest = config["model_type"] == "qwen3_vl_text"  # all pairs but those of height and width follow time
     if kind == "default":
-        return None if right or refused else "sections-do-not-add-up"
+        return None if right or refused or rest else "sections-do-not-add-up"
     return "sections-do-not-add-up" if refused else "sections-with-scaling"
 
 

@@ -1,4 +1,5 @@
-// What vLLM, SGLang and mlx-lm make of the settings of RoPE, by their own code (tests/golden/make_readers.py).
+// What vLLM, SGLang, mlx-lm and TGI make of the settings of RoPE, by their own code (tests/golden/make_readers.py and
+// make_readers_tgi.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json golden(const char* name) { return Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / name)); }
 const Json& recorded() {
-  static const Json all = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "readers.json"));
+  static const Json all = golden("readers.json");
+  return all;
+}
+const Json& recorded_tgi() {
+  static const Json all = golden("readers_tgi.json");
   return all;
 }
 
@@ -35,6 +41,9 @@ std::string difference(const Resolved& found, const Json& want) {
         return text("pair ", pair, " at ", length, ": ", own[pair], ", not ", frequencies[pair]);
     if (std::abs(n.attention_factor - want.at("factor").get<double>()) > 2e-6)
       return text("factor ", n.attention_factor, ", not ", want.at("factor").dump());
+    const double scale = layer.scale == 0 ? 1 / std::sqrt(double(layer.head_dim)) : layer.scale;
+    if (want.contains("scale") && std::abs(scale * n.softmax_factor - want.at("scale").get<double>()) > 1e-6)
+      return text("scale ", scale * n.softmax_factor, ", not ", want.at("scale").dump());
     if (want.value("adjacent", false) != (n.pairing == Pairing::adjacent)) return "other pairs";
   }
   if (want.contains("windows"))
@@ -79,6 +88,17 @@ TEST(OtherReaders, MlxReadsEachTypeByItsClass) {
   EXPECT_GE(compared, 58);
 }
 
+TEST(OtherReaders, TgiReadsEachTypeByItsClass) {
+  for (const auto& [kind, least] : {std::pair{"cases", 80}, {"models", 40}}) {
+    int compared = 0;
+    for (const Json& c : recorded_tgi().at(kind)) {
+      EXPECT_EQ(difference(c.at("config"), "tgi", c.at("reading")), "") << c.at("name");
+      ++compared;
+    }
+    EXPECT_GE(compared, least) << kind;
+  }
+}
+
 // They differ among each other, and from transformers: each of them must be told from the others.
 TEST(OtherReaders, AreToldApart) {
   std::map<std::string, int> told;
@@ -86,6 +106,9 @@ TEST(OtherReaders, AreToldApart) {
     for (const auto& [reader, want] : c.at("readings").items())
       for (const char* other : {"v5", "v4", "vllm", "vllm-0.24", "sglang", "mlx"})
         if (reader != other) told[reader + " " + other] += !difference(c.at("config"), other, want).empty();
+  for (const Json& c : recorded_tgi().at("cases"))
+    for (const char* other : {"v5", "v4", "vllm", "vllm-0.24", "sglang", "mlx"})
+      told["tgi " + std::string(other)] += !difference(c.at("config"), other, c.at("reading")).empty();
   for (const auto& [pair, count] : told) EXPECT_GE(count, 3) << pair;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
@@ -30,6 +31,20 @@ Resolved resolve_text(const Json& config, Reader reader = Reader::v5) {
   return resolve(Config::parse(config.dump(), "config.json"), reader);
 }
 
+// Sections as a spec has them. In turns the class writes height and width into every third pair up to three times their
+// number, as far as there are pairs, and time stays in all others (apply_interleaved_mrope).
+std::string sections_of(const Json& stated, const LayerPosition& layer) {
+  auto parts = stated.get<std::vector<std::size_t>>();
+  const std::size_t pairs = numbers_of(layer, 1).inv_freq.size();
+  const bool in_turns = layer.spec.print().find("mrope_interleaved") != std::string::npos;
+  if (in_turns && std::accumulate(parts.begin(), parts.end(), std::size_t{0}) != pairs) {
+    std::vector<std::size_t> count(3);
+    for (std::size_t p = 0; p < pairs; ++p) ++count[p % 3 != 0 && p < 3 * parts[p % 3] ? p % 3 : 0];
+    parts = count;
+  }
+  return text(parts[0], "/", parts[1], "/", parts[2]);
+}
+
 // ALiBi's slopes, the rows of a learned table, the streams of M-RoPE.
 std::string other_than_rotary(const Resolved& answer, const LayerPosition& layer, const Json& want) {
   if (want.contains("slopes")) {
@@ -44,8 +59,7 @@ std::string other_than_rotary(const Resolved& answer, const LayerPosition& layer
     if (answer.input.print() != Spec::parse(input).print()) return answer.input.print() + ", not " + input;
   }
   if (want.contains("sections")) {
-    std::string sections;
-    for (const Json& part : want.at("sections")) sections += text(sections.empty() ? "" : "/", part.dump());
+    const std::string sections = sections_of(want.at("sections"), layer);
     if (layer.spec.print().find(sections) == std::string::npos) return "no sections " + sections;
   }
   return {};

@@ -169,6 +169,16 @@ def test_remarks_are_told(tmp_path):
     assert "gnomon does not know this family" in told and "remarks" in told
 
 
+def test_the_page_of_families_is_that_of_the_program():
+    assert gnomon("explain", "--families", "--markdown", check=0).stdout == (ROOT / "docs" / "families.md").read_text()
+    families = json.loads(gnomon("explain", "--families", "--json", check=0).stdout)
+    listed = gnomon("explain", "--families", check=0).stdout
+    types = [t for f in families for t in f["model_types"]]
+    assert len(types) == len(set(types)) and listed.endswith(f"\n{len(types)} model types in {len(families)} families\n")
+    assert all(f["position"] and f["compared_with"] and ", ".join(f["model_types"]) in listed for f in families)
+    assert next(f for f in families if f["family"] == "baichuan")["compared_with"].startswith("the code of its repository")
+
+
 NOVEL = {"model_type": "novel", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 70000.0,
          "max_position_embeddings": 512}
 
@@ -254,7 +264,7 @@ def test_a_model_and_its_gguf_compute_the_same(tmp_path):
 def test_readers_are_compared():
     found = explained(EXAMPLES / "llama-3.1.json", "--readers")
     others = {o["reader"]: o for o in found["others"]}
-    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "naive"}
+    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "tgi", "naive"}
     assert others["v4"]["same"] and not others["llama.cpp"]["reads"]
     (difference,) = others["naive"]["differences"]
     assert math.isclose(difference["largest_ratio"], 8, rel_tol=1e-12), "it knows nothing of llama3"
@@ -266,7 +276,7 @@ def test_readers_are_compared():
     assert "table of cos and sin: 131,072 positions" in told
     versions = {o["reader"]: o["reader_version"] for o in found["others"]} | {found["reader"]: found["reader_version"]}
     assert versions == {"v5": "5.23.0", "v4": "4.57.6", "llama.cpp": "0.5.0", "vllm": "0.33.0", "vllm-0.24": "0.24.0",
-                        "sglang": "0.5.23", "mlx": "0.32.2", "naive": "4.31"}
+                        "sglang": "0.5.23", "mlx": "0.32.2", "tgi": "3.3.7", "naive": "4.31"}
 
 
 def test_what_a_reader_ignores_is_told(tmp_path):

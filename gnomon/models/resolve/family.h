@@ -24,7 +24,8 @@ enum class Method {
   deberta2,  // versions 2 and 3
   profile,   // Inkling
   baichuan,  // ALiBi in the model of 40 layers, RoPE in the others
-  deepseek_v4
+  deepseek_v4,
+  recurrence  // no layer attends: Mamba, RWKV, xLSTM
 };
 
 // What a file that leaves a size out means. heads_kv 0: as many as heads; head_dim 0: width / heads; longest 0: not said.
@@ -51,15 +52,29 @@ struct WindowRule {
     without_position  // SmolLM3: layers that do not turn, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
-  std::string_view every_key = {};               // the file's word for `every`
-  std::string_view other = "sliding_attention";  // the kind of the layers beside those of full attention
+  std::string_view every_key = {};  // the file's word for `every`
+  std::string_view at_key =
+      {};  // the file's word for which of `every` it is, from 0; `at`, where it has none
+  std::int64_t at = 0;
+  // The kinds of all_but and full_key: of the layers that see everything, and of the others.
+  std::string_view full = "full_attention", other = "sliding_attention";
   // f full_attention, s sliding_attention, l linear_attention, c conv, h hybrid, i indexed_attention, m moe, x mlp.
-  // `cycle` counts from layer 0, and `start` takes the place of its first letters.
+  // `cycle` counts from layer 0, and `start` takes the place of its first letters. all_but counts after `start`.
   std::string_view start = {}, cycle = {};
-  bool last_full = false;          // the last layer has full attention, whatever the pattern says
-  std::string_view full_key = {};  // a list of the layers that have full attention
+  bool last_full = false;            // the last layer has full attention, whatever the pattern says
+  bool one_full = false;             // it has it, if no other layer has
+  std::string_view full_key = {};    // a list of the layers that have full attention
+  std::int64_t full_from = 0;        // what that list calls the first layer
+  std::string_view other_key = {};   // a list of the others
+  std::string_view cycle_key = {};   // Recurrent Gemma's cycle of kinds, where `attention` has a window
+  std::string_view full_means = {};  // what full_attention in layer_types stands for, if for another kind
+  bool full_slides = false;          // layers of full attention see the window too, where the file has one
+  bool counted = false;  // there are as many layers as the list or the letters name, whatever the file says
   std::string_view types_key = "layer_types", letters_key = {};  // a kind for each layer; the same in letters
   std::string_view key = "sliding_window";
+  std::string_view beside_key =
+      {};  // the tokens beside the query, which win over `key`: one less than the window
+  std::string_view spare_key = {};     // in place of `key`, where the file has none
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
   std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
@@ -70,14 +85,29 @@ struct WindowRule {
   bool typed = true;               // the class has layer_types
 };
 
-// Multi-head latent attention: a slice of each head, at its end, turns, and the others do not. A layer of DeepSeek V3.2 has a second
-// attention that chooses keys.
+// Multi-head latent attention: a slice of each head, at its end, turns, and the others do not.
 struct Mla {
-  // Channels; rope 0: the family has none of it; value 0: as the head; latent: kv_lora_rank, kept in place of keys and values.
+  // Channels; value 0: as the head; latent: kv_lora_rank, kept in place of keys and values.
   std::int64_t nope = 0, rope = 0, value = 0, latent = 512;
+  bool value_by_width = false;  // width / heads, where the file has no v_head_dim
+  bool sliceless = false;       // latent attention without a slice, rope 0
+  bool bare_latent = false;     // a layer that does not turn keeps no slice beside the latent vector
+  bool whole_slice = false;     // the share in the dictionary counts the whole head, and comes to the slice
   std::string_view pairing_key = {};  // true: adjacent
+  bool unscaled = false;              // mscale_all_dim multiplies only cos and sin, not q·k
   bool unscaled_in_v4 = false;        // transformers 4 forgets the softmax factor of mscale_all_dim
-  std::int64_t indexer_heads = 0, indexer_dim = 0;
+  bool present() const { return rope != 0 || sliceless; }
+};
+
+// A second attention of a layer, which chooses the keys that the first one sees: DeepSeek V3.2. It has one KV head.
+struct Indexer {
+  std::string_view heads_key = {}, dim_key = {};  // empty: the family has none
+  std::int64_t heads = 0, dim = 0;                // where the file does not say; dim 0: then there is none
+  Pairing pairing = Pairing::halves;
+  bool trailing = false;  // the end of its head turns, not the beginning
+  // Beyond the first two layers one in so many has it, and the others use what it chose; 0: each has, whatever the file says.
+  std::int64_t every = 0;
+  bool every_said = false;  // if indexer_types, index_topk_pattern or index_topk_freq does not say it
 };
 
 // Layers that see everything have other heads: Gemma 4.
@@ -88,13 +118,21 @@ struct FullHeads {
   bool last = false;  // the last layer always is one of them
 };
 
-// Layers with a window have other heads than the file says: MiMo.
+// Layers with a window have other heads than the file says: MiMo, Inkling, Dots.
 struct SlidingHeads {
   std::int64_t kv_times = 1;  // as many KV heads
+  // Where the file has no swa_num_attention_heads, …; 0: those of the other layers.
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t nope = 0, value = 0, latent = 0;  // of latent attention
 };
 
 // The factor of q that grows with position.
-enum class Temperature { none, llama4, ministral3 };
+enum class Temperature {
+  none,
+  llama4,
+  ministral3,
+  learned  // s·ln(p + 1) + b with two learned numbers for each head, which no file says: Mistral Large 4
+};
 
 // Which layers carry no position.
 enum class NoPosition {
@@ -103,17 +141,20 @@ enum class NoPosition {
   full,             // those that see everything
   listed,           // no_rope_layers, in which 1 is a layer *with* RoPE, or every no_rope_layer_interval-th
   full_if_windows,  // those that see everything, where others have a window
+  unless_said,      // all, unless turning_key is true, or rope
   theta_zero        // layer_rope_theta, where it is 0
 };
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
 enum class RopeDicts {
-  none,  // the class has no dictionary
+  none,  // the class has no dictionary: width_key says how many channels turn, or nothing turns
   standard,
   by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
   nested,      // one for all, or one for each kind of layer
   as_written,  // nothing is filled in: one for each kind of layer
+  filled,      // one for each kind of layer, with base and share filled in
+  copied,      // the same, and one for all is copied to each kind (Dots)
   phi3,        // su and yarn mean longrope
   mrope,       // the type mrope means default
   hunyuan      // the type dynamic with alpha means a larger base
@@ -136,6 +177,14 @@ struct RopeTypes {
   std::size_t members = 0;  // that the dictionary must have, `type` under this name among them; 0 = any
 };
 
+// Which of three streams of positions, time, height and width, a pair turns by (M-RoPE).
+enum class StreamOrder {
+  sections,           // each stream has its own section of the pairs
+  in_turns,           // pair by pair; what is left over follows time
+  height_width_time,  // height and width in turns, then time; mrope_section counts height, width, time
+  by_channel  // sections of single channels, so that a pair follows two streams: of text alone it is a rotation
+};
+
 struct RopeFacts {
   double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
   double theta_v4 = 0;                      // of transformers 4, where it is another
@@ -143,15 +192,16 @@ struct RopeFacts {
   Pairing pairing = Pairing::halves;
   std::string pairing_key = {};  // of the file, where one has said it
   RopeDicts dicts = RopeDicts::standard;
-  double partial = 0;  // 0: the class has none
-  std::string_view partial_key = "partial_rotary_factor";
+  double partial = 0;                                      // 0: the class has none
+  std::string_view partial_key = "partial_rotary_factor";  // at the top level; empty: the class's own counts
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
+  bool null_theta = false;     // a base of null means that no layer turns
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so
   std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
-  bool interleaved = false;        // M-RoPE in turns
+  StreamOrder streams = StreamOrder::sections;
   bool width_by_sections = false;  // where no share is said, the parts of M-RoPE are all pairs that turn
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
@@ -177,16 +227,24 @@ struct Family {
   WindowRule windows = {};
   NoPosition no_position = NoPosition::never;
   std::string_view turning_first_key = {};  // so many first layers turn, whatever they see
+  std::string_view turning_key = {};        // of unless_said
   Temperature temperature = Temperature::none;
   Mla mla = {};
+  Indexer indexer = {};
   FullHeads full = {};
   SlidingHeads sliding = {};
   std::string_view heads_list = {};  // query heads of each layer
-  std::int64_t head_times = 1;  // heads are so many times as wide as width / heads, whatever the file says
-  bool head_by_width = false;   // width / heads, whatever head_dim says
+  std::int64_t head_times =
+      1;  // heads are so many times as wide as width / heads, where the file has no width of them
+  bool head_by_width = false;        // width / heads, whatever head_dim says
+  std::string_view per_kv_key = {};  // query heads for each KV head, in place of a number of heads
+  std::int64_t per_kv = 0;
+  std::int64_t attentions = 1;       // of each layer; they are numbered as layers
   std::string_view shared_key = {};  // so many of the last layers use the keys of earlier ones
   std::int64_t shared = 0;
-  std::int64_t value = 0;  // channels of a value, v_head_dim, where they are not those of the head
+  std::string_view source_key = {};  // the layer whose keys each layer uses: its own, or an earlier one
+  std::int64_t value = 0;            // channels of a value, v_head_dim, where they are not those of the head
+  std::int64_t log_floor = 0;  // log_scaling_n_floor of Inkling, where the file has none; 0: no temperature
   RopeFacts rope = {};
   std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
   bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it

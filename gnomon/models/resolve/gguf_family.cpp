@@ -35,7 +35,7 @@ void set_pairs(FileReading& file, const GgufArchitecture& fixed, const std::stri
   rope.pairing = fixed.pairs == GgufPairs::adjacent && !said ? Pairing::adjacent : Pairing::halves;
   const bool sections =
       said || fixed.pairs == GgufPairs::sections || fixed.pairs == GgufPairs::sections_in_turn;
-  rope.interleaved = fixed.pairs == GgufPairs::sections_in_turn;
+  rope.streams = fixed.pairs == GgufPairs::sections_in_turn ? StreamOrder::in_turns : StreamOrder::sections;
   if (!sections) rope.sections = {};
   if (sections && rope.sections.empty() && file.has(text(arch, ".rope.dimension_sections")))
     rope.sections = "said";
@@ -105,7 +105,7 @@ Family translated(const Family& row, FileReading& file, const std::string& arch,
   // Llama 4 without its chunks turns in all layers, and q does not grow.
   if (row.windows.chunk && file.whole(text(arch, ".attention.sliding_window")) == 0)
     own.windows.chunk = 0, own.no_position = NoPosition::never, own.temperature = Temperature::none;
-  own.mla.pairing_key = {}, own.mla.indexer_dim = 0;
+  own.mla.pairing_key = {}, own.indexer = {};
   set_pairs(file, fixed, arch, own.rope);
   if (fixed.dense_turns) own.turning_first_key = word("leading_dense_block_count");
   set_method(file, fixed, arch, own);

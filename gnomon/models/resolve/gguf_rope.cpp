@@ -43,6 +43,7 @@ class GgufRope {
     out_.rules.source = "llama.cpp";
     out_.rules.plain_forgets_part = false;
     out_.rules.truncate = true;
+    out_.rules.sections_add_up = true;
     out_.rules.authors_keys = AuthorsKeys::factors;
     ignored();
     fourth_coordinate();

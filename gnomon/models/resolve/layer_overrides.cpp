@@ -47,6 +47,15 @@ Values differing(FileReading& file, const Sizes& sizes, const std::string& objec
   return values;
 }
 
+// What the class reads by layer.
+std::vector<std::string_view> names_by_layer(const Family& family) {
+  if (family.full.head_dim) return {kHeadDim, kKvHeads};  // Gemma 4
+  if (family.sliding.latent)                              // Dots
+    return {"num_attention_heads", kKvHeads,           "kv_lora_rank",
+            "v_head_dim",          "qk_nope_head_dim", "qk_rope_head_dim"};
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> layer_overrides(FileReading& file, std::int64_t layers) {
@@ -71,11 +80,11 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
                             std::vector<Remark>& remarks) {
   if (file.kind(kObject) != Config::Kind::object) return;
   const auto objects = layer_overrides(file, sizes.layers);
-  const bool by_layer = family.full.head_dim != 0;
+  const auto by_layer = names_by_layer(family);
   std::vector<Values> heads(objects.size());
   for (std::size_t l = 0; l < objects.size(); ++l) {
     for (const auto& [name, value] : differing(file, sizes, objects[l])) {
-      if (by_layer && (name == kHeadDim || name == kKvHeads)) {
+      if (std::find(by_layer.begin(), by_layer.end(), name) != by_layer.end()) {
         heads[l].emplace(name, value);
       } else {
         remarks.push_back({file.at(text(objects[l], ".", name)),
@@ -87,7 +96,7 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
       }
     }
   }
-  if (!by_layer) return;
+  if (!family.full.head_dim) return;
   const auto kinds = read_layers(file, family, sizes);
   for (std::size_t l = 1; l < kinds.size(); ++l) {
     const auto first = std::find_if(kinds.begin(), kinds.end(),

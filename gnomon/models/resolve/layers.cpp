@@ -5,7 +5,6 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/resolve/layer_overrides.h"
 
 namespace gnomon {
 namespace {
@@ -36,6 +35,12 @@ class SizeReader {
     because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
     return x;
   }
+  // The same, by a rule of the class from what the key says.
+  std::int64_t derive(std::string_view what, std::int64_t x, std::string key, std::string rule) {
+    say(what, x, std::move(key), std::move(rule));
+    because_.back().follows = true;
+    return x;
+  }
 
  private:
   FileReading& file_;
@@ -45,10 +50,40 @@ class SizeReader {
 // The head of q·k: what carries no position, and the slice that turns.
 std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
   const std::int64_t nope = file.whole("qk_nope_head_dim", 0, kMostHeads).value_or(mla.nope);
-  const std::int64_t rope = file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
+  const std::int64_t rope = slice_of(file, mla);
   if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
   return read.say("head_dim", nope + rope, file.at("qk_rope_head_dim"),
                   "qk_nope_head_dim + qk_rope_head_dim");
+}
+
+// As many as the number, the list or the letters say.
+std::int64_t layer_count(FileReading& file, const Family& family, SizeReader& read) {
+  const WindowRule& windows = family.windows;
+  const std::int64_t own = family.sizes.layers;
+  for (const std::string_view key : {windows.types_key, kTypes})
+    if (windows.counted && file.kind(key) == Config::Kind::list)
+      return read.say("layers", std::int64_t(file.texts(key)->size()), file.at(key),
+                      "one kind for each layer");
+  if (windows.counted && file.has(windows.letters_key))
+    return read.say("layers", std::int64_t(file.text(windows.letters_key)->size()),
+                    file.at(windows.letters_key), "one letter for each layer");
+  if (windows.counted) return read.say("layers", own, "", "no key lists the kinds: default of the class");
+  const std::string_view common = SizeKeys{}.layers, key = family.keys.layers;
+  if (family.attentions == 1) return read.size_by(common, "layers", key, own, kMostLayers);
+  const std::string rule = text(family.attentions, " attentions in each layer, counted as layers");
+  if (const auto all = file.whole(common, family.attentions, kMostLayers))
+    return read.derive("layers", *all / family.attentions * family.attentions, file.at(common), rule);
+  const auto said = file.whole(key, 1, kMostLayers);
+  return read.derive("layers", family.attentions * said.value_or(own), said ? file.at(key) : "", rule);
+}
+
+// JetMoE: each KV head serves one query head of every chosen expert.
+std::int64_t heads_of_groups(FileReading& file, const Family& family, std::int64_t kv_heads,
+                             SizeReader& read) {
+  const auto said = file.whole(family.per_kv_key, 1, 1024);
+  return read.derive(
+      "heads", kv_heads * said.value_or(family.per_kv), said ? file.at(family.per_kv_key) : "",
+      text(said.value_or(family.per_kv), " for each KV head, whatever ", family.keys.heads, " says"));
 }
 
 // configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's and Jamba's own words.
@@ -59,6 +94,10 @@ std::string current_word(const std::string& word) {
 }
 
 }  // namespace
+
+std::int64_t slice_of(FileReading& file, const Mla& mla) {
+  return file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
+}
 
 bool attends(std::string_view type) {
   constexpr std::string_view kNone[] = {"linear_attention", "conv", "moe", "mlp"};
@@ -80,6 +119,37 @@ bool two_sided(FileReading& file, const Family& family) {
   return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
 }
 
+namespace {
+
+// Heads, and how wide one is.
+void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes& s) {
+  const SizeKeys& keys = family.keys;
+  const Sizes& own = family.sizes;
+  if (family.per_kv_key.empty())
+    s.heads = read.size_by(SizeKeys{}.heads, "heads", keys.heads, own.heads, kMostHeads);
+  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
+    s.kv_heads = read.derive("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
+  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
+    s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
+  } else {
+    s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
+  }
+  if (!family.per_kv_key.empty()) s.heads = heads_of_groups(file, family, s.kv_heads, read);
+  if (family.mla.present()) {
+    s.head_dim = mla_head(file, family.mla, read);
+  } else if (family.head_by_width || (!file.has(keys.head_dim) && own.head_dim == 0)) {
+    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
+    const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
+    s.head_dim = read.say(
+        "head_dim", family.head_times * s.width / s.heads, "",
+        text(times, keys.width, " / ", keys.heads, family.head_by_width ? ", whatever the file says" : ""));
+  } else {
+    s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
+  }
+}
+
+}  // namespace
+
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
   const SizeKeys& keys = family.keys;
   const Sizes& own = family.sizes;
@@ -90,29 +160,8 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   s.width = width == keys.first_width
                 ? read.size("width", width, own.width, kMostWidth)
                 : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
-  s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
-  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
-  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
-    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
-    because.back().follows = true;
-  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
-    s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
-  } else {
-    s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
-  }
-  if (family.mla.rope) {
-    s.head_dim = mla_head(file, family.mla, read);
-  } else if (family.head_times != 1 || family.head_by_width) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
-    s.head_dim = read.say("head_dim", family.head_times * s.width / s.heads, "",
-                          text(times, keys.width, " / ", keys.heads, ", whatever the file says"));
-  } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
-  } else {
-    s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
-  }
+  s.layers = layer_count(file, family, read);
+  if (family.method != Method::recurrence) read_heads(file, family, read, s);
   // MPT has no second name for max_seq_len.
   const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
   if (own.longest || file.has(keys.longest) || file.has(longest))
@@ -136,8 +185,6 @@ class LayerReader {
     types();
     for (LayerKind& kind : kinds_) limits(kind);
     without_position();
-    full_heads();
-    other_heads();
     return std::move(kinds_);
   }
 
@@ -149,7 +196,10 @@ class LayerReader {
     if (windows_.typed && windows_.types_key != kTypes && file_.has(kTypes)) return named_types(kTypes);
     if (!windows_.letters_key.empty() && file_.has(windows_.letters_key)) return lettered_types();
     if (!windows_.full_key.empty() && file_.kind(windows_.full_key) == Config::Kind::list)
-      return full_listed();
+      return listed_types(windows_.full_key, windows_.full, windows_.other);
+    if (!windows_.other_key.empty() && file_.kind(windows_.other_key) == Config::Kind::list)
+      return listed_types(windows_.other_key, windows_.other, windows_.full);
+    if (!windows_.cycle_key.empty() && file_.has(windows_.cycle_key)) return cycled_types();
     switch (windows_.which) {
       case Which::none:
         break;
@@ -176,7 +226,18 @@ class LayerReader {
                   text("a list of ", kinds_.size(), " layer types, one for each layer, not ", types.size()));
     for (std::size_t l = 0; l < types.size(); ++l) {
       kinds_[l].type = current_word(types[l]);
+      if (kinds_[l].type == "full_attention" && !windows_.full_means.empty())
+        kinds_[l].type = windows_.full_means;
       say(l, "kind", kinds_[l].type, file_.at(key), "one for each layer");
+    }
+  }
+  void cycled_types() {
+    const auto cycle = *file_.texts(windows_.cycle_key);
+    if (cycle.empty()) file_.wrong(windows_.cycle_key, "a list of at least one kind");
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const std::string& word = cycle[l % cycle.size()];
+      kinds_[l].type = word == "attention" ? "sliding_attention" : current_word(word);
+      say(l, "kind", kinds_[l].type, file_.at(windows_.cycle_key), "the kinds of the list, again and again");
     }
   }
   // Nemotron-H: M, E, * and -.
@@ -190,12 +251,13 @@ class LayerReader {
       say(l, "kind", kinds_[l].type, file_.at(windows_.letters_key), "one letter for each layer");
     }
   }
-  void full_listed() {
-    const auto full = *file_.wholes(windows_.full_key);
+  void listed_types(std::string_view key, std::string_view listed, std::string_view others) {
+    const auto list = *file_.wholes(key);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      const bool listed = std::find(full.begin(), full.end(), std::int64_t(l)) != full.end();
-      kinds_[l].type = listed ? "full_attention" : windows_.other;
-      say(l, "kind", kinds_[l].type, file_.at(windows_.full_key), "it lists the layers of full attention");
+      const std::int64_t number = std::int64_t(l) + windows_.full_from;
+      const bool in = std::find(list.begin(), list.end(), number) != list.end();
+      kinds_[l].type = in ? listed : others;
+      say(l, "kind", kinds_[l].type, file_.at(key), text("it lists the layers of ", listed));
     }
   }
   static std::string word_of(char letter) {
@@ -226,6 +288,11 @@ class LayerReader {
       kinds_[l].type = word_of(letter);
       say(l, "kind", kinds_[l].type, "", "no key sets it: the pattern of the class");
     }
+    const bool none = std::none_of(kinds_.begin(), kinds_.end(),
+                                   [](const LayerKind& kind) { return kind.type == "full_attention"; });
+    if (!windows_.one_full || !none) return;
+    kinds_.back().type = "full_attention", kinds_.back().because.clear();
+    say(kinds_.size() - 1, "kind", "full_attention", "", "the last layer has it, because no other has");
   }
   void all_but() {
     if (!windows_.every_key.empty() && file_.kind(windows_.every_key) == Config::Kind::list)
@@ -236,14 +303,24 @@ class LayerReader {
       if (const auto x = file_.whole(windows_.every_key, 1, 4096))
         every = *x, key = file_.at(windows_.every_key);
     }
-    const std::int64_t at = windows_.full_at ? every - 1 : 0;
+    const std::int64_t at = full_of(every);
+    const auto before = std::int64_t(windows_.start.size());
+    const std::string which = text("every ", ordinal(every), " layer has ", windows_.full,
+                                   at == every - 1 ? ""
+                                   : at == 0       ? ", starting with the first"
+                                                   : text(", starting with layer ", before + at),
+                                   key.empty() ? ": default of the class" : "");
     for (std::int64_t l = 0; l < sizes_.layers; ++l) {
-      const bool full = l % every == at;
-      kinds_[std::size_t(l)].type = full ? "full_attention" : windows_.other;
-      say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
-          text("every ", ordinal(every), " layer has full attention", at ? "" : ", starting with the first",
-               key.empty() ? ": default of the class" : ""));
+      LayerKind& kind = kinds_[std::size_t(l)];
+      const bool full = (l - before) % every == at;
+      kind.type = l < before ? word_of(windows_.start[std::size_t(l)])
+                             : std::string(full ? windows_.full : windows_.other);
+      say(std::size_t(l), "kind", kind.type, key, l < before ? "the first layers of the class" : which);
     }
+  }
+  std::int64_t full_of(std::int64_t every) {
+    if (windows_.at_key.empty()) return windows_.full_at ? every - 1 : 0;
+    return file_.whole(windows_.at_key, 0, every - 1).value_or(windows_.at);
   }
   void each_named() {  // of GGUF: true where a layer has a window
     const auto slides = *file_.flags(windows_.every_key);
@@ -265,24 +342,33 @@ class LayerReader {
   }
 
   void limits(LayerKind& kind) {
-    if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(kind);
+    const bool slides = kind.type == "sliding_attention" || kind.type == "hybrid_sliding";
+    if (slides || (windows_.full_slides && kind.type == "full_attention")) window(kind);
     if (kind.type == "chunked_attention") chunk(kind);
+  }
+  // The key that says how many tokens.
+  std::string_view window_key() {
+    if (!windows_.beside_key.empty() && file_.has(windows_.beside_key)) return windows_.beside_key;
+    const bool spare = !windows_.spare_key.empty() && !file_.has(windows_.key);
+    return spare && file_.has(windows_.spare_key) ? windows_.spare_key : windows_.key;
   }
   void window(LayerKind& kind) {
     if (windows_.unused_is_none && !used()) return;
-    const auto own = file_.whole(windows_.key, 1, kMostTokens);
-    const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
+    const std::string_view key = window_key();
+    const auto own = file_.whole(key, 1, kMostTokens);
+    const bool said = file_.kind(key) != Config::Kind::absent;  // null: none
     std::int64_t tokens = windows_.fixed ? windows_.fixed : own ? *own : said ? 0 : windows_.standard;
     if (tokens == 0) return;
     std::string rule = windows_.fixed ? "fixed by the class, whatever the file says"
                        : said         ? "a query sees keys nearer than this"
                                       : "no key sets it: default of the class";
+    if (key == windows_.beside_key) tokens += 1, rule = "so many tokens before the query, and the query";
     if (windows_.divisor != 1)
       tokens = tokens / windows_.divisor + windows_.more, rule = "half of it on each side, and the query";
     if (windows_.two_sided_more && two_sided(file_, family_))
       tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
     kind.window = tokens;
-    kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
+    kind.because.push_back({"window", text(tokens), said ? file_.at(key) : "", rule});
   }
   void chunk(LayerKind& kind) {
     const auto own = file_.whole("attention_chunk_size", 1, kMostTokens);
@@ -311,6 +397,9 @@ class LayerReader {
       case NoPosition::theta_zero:
         theta_zero();
         break;
+      case NoPosition::unless_said:
+        unless_said();
+        break;
       case NoPosition::full_if_windows:
         for (std::size_t l = turning_first(); any_window_key() && l < kinds_.size(); ++l)
           if (kinds_[l].type == "full_attention")
@@ -318,6 +407,13 @@ class LayerReader {
                     "other layers have a window, so layers with full attention have no RoPE");
         break;
     }
+  }
+  void unless_said() {
+    const std::string_view key = family_.turning_key;
+    const bool said =
+        file_.kind(key) == Config::Kind::text ? *file_.text(key) == "rope" : file_.flag(key).value_or(false);
+    for (std::size_t l = 0; !said && l < kinds_.size(); ++l)
+      nowhere(l, file_.has(key) ? file_.at(key) : "", text("layers turn only where ", key, " says so"));
   }
   std::size_t turning_first() {
     const std::string_view key = family_.turning_first_key;
@@ -372,78 +468,6 @@ class LayerReader {
     }
   }
 
-  // Gemma 4: the last layer sees everything, and those that do have a head of another size.
-  void full_heads() {
-    const FullHeads& own = family_.full;
-    if (own.last && kinds_.back().type != "full_attention") {
-      kinds_.back().type = "full_attention", kinds_.back().window = 0, kinds_.back().because.clear();
-      say(kinds_.size() - 1, "kind", "full_attention", file_.at("layer_types"),
-          "the last layer always has full attention");
-    }
-    if (own.head_dim == 0) return;
-    if (file_.kind("per_layer_config") != Config::Kind::absent) return heads_by_layer();
-    const auto dim = file_.whole(own.head_dim_key, 1, kMostHeads);
-    const bool shared = file_.flag(own.kv_heads_if).value_or(false);
-    const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostHeads) : std::nullopt;
-    for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if (kinds_[l].type != "full_attention") continue;
-      kinds_[l].head_dim = dim.value_or(own.head_dim);
-      say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
-          dim ? "for layers with full attention"
-              : "no key sets it: default of the class for layers with full attention");
-      if (!kv) continue;
-      kinds_[l].kv_heads = *kv;
-      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "for layers with full attention");
-    }
-  }
-
-  // Heads that layers have beside those of the model, and layers without keys of their own.
-  void other_heads() {
-    const std::int64_t times = family_.sliding.kv_times;
-    for (std::size_t l = 0; times != 1 && l < kinds_.size(); ++l) {
-      if (kinds_[l].type != "sliding_attention") continue;
-      kinds_[l].kv_heads = times * sizes_.kv_heads;
-      say(l, "kv_heads", text(kinds_[l].kv_heads), "",
-          text("layers with a window have ", times, " times as many: fixed by the class"));
-    }
-    if (const auto list = family_.heads_list.empty() ? std::nullopt : file_.wholes(family_.heads_list)) {
-      if (list->size() != kinds_.size())
-        file_.wrong(family_.heads_list, text("a list of ", kinds_.size(), " numbers, one for each layer"));
-      for (std::size_t l = 0; l < kinds_.size(); ++l) {
-        if ((*list)[l] < 1 || (*list)[l] > kMostHeads)
-          file_.wrong(family_.heads_list, text("numbers from 1 to ", kMostHeads));
-        if ((*list)[l] == sizes_.heads) continue;
-        kinds_[l].heads = (*list)[l];
-        say(l, "heads", text(kinds_[l].heads), file_.at(family_.heads_list), "for this layer");
-      }
-    }
-    if (family_.shared_key.empty()) return;
-    const auto said = file_.whole(family_.shared_key, 0, kMostLayers);
-    const std::int64_t shared = std::min(said.value_or(family_.shared), sizes_.layers);
-    for (std::int64_t l = sizes_.layers - shared; l < sizes_.layers; ++l) {
-      kinds_[std::size_t(l)].shares_keys = true;
-      say(std::size_t(l), "kept", "none", said ? file_.at(family_.shared_key) : "",
-          "the last layers use the keys and values of earlier ones");
-    }
-  }
-
-  void heads_by_layer() {
-    const auto objects = layer_overrides(file_, sizes_.layers);
-    for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if (objects[l].empty()) continue;
-      own_size(l, "head_dim", text(objects[l], ".head_dim"), kinds_[l].head_dim);
-      own_size(l, "kv_heads", text(objects[l], ".num_key_value_heads"), kinds_[l].kv_heads);
-      own_size(l, "heads", text(objects[l], ".num_attention_heads"), kinds_[l].heads);
-    }
-  }
-  void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size) {
-    if (file_.kind(key) == Config::Kind::absent) return;
-    const auto x = file_.whole(key, 1, kMostHeads);
-    if (!x) file_.wrong(key, "a whole number");
-    size = *x;
-    say(l, what, text(size), file_.at(key), "for this layer");
-  }
-
   void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {
     kinds_[l].because.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }
@@ -458,7 +482,9 @@ class LayerReader {
 }  // namespace
 
 std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes) {
-  return LayerReader(file, family, sizes).read();
+  std::vector<LayerKind> kinds = LayerReader(file, family, sizes).read();
+  read_layer_heads(file, family, sizes, kinds);
+  return kinds;
 }
 
 }  // namespace gnomon

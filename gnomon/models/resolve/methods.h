@@ -27,6 +27,7 @@ void resolve_t5(const Resolving& task);
 void resolve_mpnet(const Resolving& task);
 void resolve_deberta(const Resolving& task);
 void resolve_profile(const Resolving& task);
+void resolve_recurrence(const Resolving& task);
 // The whole of a GGUF file, as llama.cpp reads it.
 Resolved resolve_gguf(const Config& config);
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/methods.h"
@@ -13,28 +11,15 @@ void resolve_profile(const Resolving& task) {
     return file.whole(key, 1, 1'000'000'000).value_or(standard);
   };
   std::vector<LayerKind> kinds = read_layers(file, task.family, task.sizes);
-  const auto local = file.wholes("local_layer_ids");
   for (std::size_t l = 0; l < kinds.size(); ++l) {
-    LayerKind& kind = kinds[l];
-    if (local && !file.has("layer_types")) {
-      const bool slides = std::find(local->begin(), local->end(), std::int64_t(l)) != local->end();
-      if (!slides) kind.window = 0, kind.because.clear();
-      if (slides && !kind.window) kind.window = whole("sliding_window_size", 512);
-      kind.because.push_back(
-          {"window", text(kind.window), file.at("local_layer_ids"),
-           slides ? "a layer in the list" : "a layer outside the list has full attention"});
-    }
+    const LayerKind& kind = kinds[l];
     const bool slides = kind.window != 0;
-    if (slides) {
-      kind.heads = whole("swa_num_attention_heads", 64), kind.kv_heads = whole("swa_num_key_value_heads", 16);
-      kind.head_dim = whole("swa_head_dim", 128);
-    }
     const std::int64_t extent = slides ? kind.window : whole("rel_extent", 1024);
-    const auto floor = file.whole("log_scaling_n_floor", 1, 1'000'000'000);
+    const std::int64_t floor = whole("log_scaling_n_floor", task.family.log_floor);
     const double alpha = file.number("log_scaling_alpha").value_or(0.1);
-    const bool warm = !slides && floor;
+    const bool warm = !slides && floor != 0;
     SpecPart profile{{"content_profile", {{"width", whole("d_rel", 16)}, {"extent", extent}}}, {}, {}};
-    const NamedOptions growth{{"scale", alpha}, {"floor", floor.value_or(0)}};
+    const NamedOptions growth{{"scale", alpha}, {"floor", floor}};
     NamedOptions& options = profile.encoding.options;
     if (warm) options.insert(options.end(), growth.begin(), growth.end());
     profile.because.push_back({"extent", text(extent), file.at(slides ? "sliding_window_size" : "rel_extent"),
@@ -46,7 +31,7 @@ void resolve_profile(const Resolving& task) {
       parts.push_back({{"log_n", {{"rule", "inkling"}, growth[0], growth[1]}}, {}, {}});
       parts.back().because.push_back(
           {"temperature", shortest(alpha), file.at("log_scaling_alpha"), "temperature of q and of the bias"});
-      parts.back().because.push_back({"floor", text(*floor), file.at("log_scaling_n_floor"), "tokens"});
+      parts.back().because.push_back({"floor", text(floor), file.at("log_scaling_n_floor"), "tokens"});
     }
     LayerPosition layer = make_layer(task, kind, parts);
     layer.scale = attention_scale(task, std::int64_t(l), layer);

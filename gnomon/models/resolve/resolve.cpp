@@ -177,8 +177,9 @@ namespace {
 // often as the heads of keys go into those of queries.
 void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
   if (family.keys.kv_heads.empty()) return;
-  const bool latent = family.mla.rope != 0;
+  const bool latent = family.mla.present();
   for (const LayerPosition& layer : answer.layers) {
+    if (!layer.mixer.empty()) continue;
     const bool shares = latent ? layer.heads / layer.kv_heads <= 1 : layer.heads % layer.kv_heads == 0;
     if (shares || layer.component == "indexer") continue;
     answer.remarks.push_back(
@@ -246,6 +247,8 @@ Resolver resolver_of(const Family& family) {
       return resolve_baichuan;
     case Method::deepseek_v4:
       return resolve_deepseek_v4;
+    case Method::recurrence:
+      return resolve_recurrence;
   }
   throw Error(Fault::bug, "a method of position without a resolver");
 }

@@ -7,26 +7,25 @@ namespace gnomon {
 
 namespace {
 
-constexpr std::size_t kReaders = 8;
+constexpr std::size_t kReaders = 9;
 
 }  // namespace
 
 std::span<const std::string_view> reader_names() {
-  static constexpr std::array<std::string_view, kReaders> kNames{"v5",        "v4",     "llama.cpp", "vllm",
-                                                                 "vllm-0.24", "sglang", "mlx",       "naive"};
+  static constexpr std::array<std::string_view, kReaders> kNames{
+      "v5", "v4", "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "tgi", "naive"};
   return kNames;
 }
 std::string_view reader_version(Reader reader) {
-  constexpr std::array<std::string_view, kReaders> versions{"5.23.0", "4.57.6", "0.5.0",  "0.33.0",
-                                                            "0.24.0", "0.5.23", "0.32.2", "4.31"};
+  constexpr std::array<std::string_view, kReaders> versions{"5.23.0", "4.57.6", "0.5.0", "0.33.0", "0.24.0",
+                                                            "0.5.23", "0.32.2", "3.3.7", "4.31"};
   return versions[std::size_t(reader)];
 }
 std::string_view reader_title(Reader reader) {
   constexpr std::array<std::string_view, kReaders> titles{
-      "transformers 5.23", "transformers 4.57",
-      "llama.cpp 0.5.0",   "vLLM 0.33",
-      "vLLM 0.24",         "SGLang 0.5.23",
-      "mlx-lm 0.32",       "a naive reader (2023, as transformers 4.31)"};
+      "transformers 5.23", "transformers 4.57", "llama.cpp 0.5.0",
+      "vLLM 0.33",         "vLLM 0.24",         "SGLang 0.5.23",
+      "mlx-lm 0.32",       "TGI 3.3.7",         "a naive reader (2023, as transformers 4.31)"};
   return titles[std::size_t(reader)];
 }
 

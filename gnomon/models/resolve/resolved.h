@@ -19,6 +19,7 @@ enum class Reader {
   vllm_24,    // vLLM 0.24, which reads the keys of YaRN's authors
   sglang,     // SGLang 0.5.23
   mlx,        // mlx-lm 0.32
+  tgi,        // TGI 3.3.7, the last release
   naive       // getattr(config, "rope_theta", 10000) and rope_scaling as in 2023
 };
 std::span<const std::string_view> reader_names();  // "v5", "v4", "llama.cpp", "vllm", …

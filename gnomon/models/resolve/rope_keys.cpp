@@ -14,6 +14,7 @@ std::span<const RopeKey> rope_keys() {
       {"rope_theta", positive, "The base of the frequencies."},
       {"partial_rotary_factor", share, "The share of a head that rotates."},
       {"mrope_section", sections, "Pairs of each axis of a position: time, height, width."},
+      {"xdrope_section", sections, "HunYuan's own name of mrope_section."},
       {"mrope_interleaved", flag, "Whether the axes take turns, pair by pair."},
       {"interleaved", flag, "Whether a pair is two adjacent channels."},
       {"rope_interleave", flag, "Whether a pair is two adjacent channels."},

@@ -8,10 +8,10 @@
 namespace gnomon {
 
 // The types of a dictionary of RoPE: ROPE_INIT_FUNCTIONS of transformers 5.23.0 (modeling_rope_utils.py), the default, axial, and
-// three that single classes read.
-inline constexpr std::array<std::string_view, 11> kRopeTypes{"default",  "linear", "dynamic",      "yarn",
-                                                             "longrope", "llama3", "proportional", "axial",
-                                                             "mrope",    "su",     "deepseek_yarn"};
+// four that single classes read.
+inline constexpr std::array<std::string_view, 12> kRopeTypes{"default",  "linear", "dynamic",       "yarn",
+                                                             "longrope", "llama3", "proportional",  "axial",
+                                                             "mrope",    "su",     "deepseek_yarn", "xdrope"};
 
 // What the value of a key may be.
 enum class RopeKeyKind {

@@ -111,7 +111,11 @@ class Rope {
     const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
     if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
-    if (type_ == "proportional") return rotate(head_.rotated);
+    if (head_.whole && type_ == "default" && !facts_.plain_partial)
+      dict_.wrong("rope_type",
+                  "a type that counts partial_rotary_factor: for this one the class computes cos and sin for "
+                  "the whole head, and raises RuntimeError when it rotates a slice");
+    if (type_ == "proportional" || head_.whole) return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
                           "ignored: in this family the default type rotates the whole head",
@@ -179,10 +183,39 @@ class Rope {
   }
 
   void plain() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
-    encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
-    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
+    const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
+    encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
+    if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_follows_time(parts))
+      return;
+    option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
+    if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
+  }
+  // Sections as encodings take them: of time, height and width.
+  std::vector<double> time_first(std::vector<double> sections) const {
+    if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
+      std::rotate(sections.begin(), sections.begin() + 2, sections.end());
+    return sections;
+  }
+  static std::vector<double> numbers_of(std::string_view sections) {
+    std::vector<double> numbers;
+    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
+    return numbers;
+  }
+  // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
+  bool rest_follows_time(const std::vector<double>& stated) {
+    const double pairs = double(rotated_) / 2;
+    if (stated.size() != 3 || std::accumulate(stated.begin(), stated.end(), 0.0) == pairs) return false;
+    const double height = std::min(stated[1], std::ceil((pairs - 1) / 3)),
+                 width = std::min(stated[2], std::ceil((pairs - 2) / 3));
+    const std::vector<double> parts{pairs - height - width, height, width};
+    write("sections", parts);
+    const RopeValue* from = dict_.find("mrope_section");
+    because("sections", encoding_.options.back().second.print(), from ? from->key : "",
+            "the parts of height and width; all other pairs follow time");
+    return true;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {
@@ -319,7 +352,7 @@ class Rope {
   }
   void longrope() {
     const double L0 = original();
-    const bool fixed = rules_.long_list != LongList::by_length;
+    const bool fixed = rules_.long_list == LongList::by_capacity || rules_.long_list == LongList::always;
     const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
     const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
                            far_list = fixed && !far ? "short_factor" : "long_factor";
@@ -378,8 +411,18 @@ class Rope {
     dynamic();
     sections_of_text();
   }
+  // A pair whose channels follow two streams is no rotation.
+  void sections_of_channels() {
+    const RopeValue* sections = dict_.find("mrope_section");
+    if (!sections) return;
+    remarks_.push_back({sections->key,
+                        "the spec is for text, where the coordinates are equal; in images this class moves "
+                        "the two channels of a pair by two coordinates",
+                        "sections-split-pairs"});
+  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,

@@ -13,6 +13,7 @@ struct RopeHead {
   std::int64_t rotated = 0;   // of them, what the file calls the head: those of MLA's rotary slice, else all
   bool trailing = false;      // the slice is at the end
   std::int64_t longest = 0;   // max_position_embeddings
+  bool whole = false;         // all of them turn, whatever share of the attended head the dictionary says
 };
 
 // An encoding of a spec, and why each option is what it is.
@@ -38,8 +39,8 @@ enum class AuthorsKeys { none, factors, all };
 enum class DynamicBase { by_length, once_extended, once };
 
 // Which list of LongRoPE divides: by the length of the context; the long one where the longest context is longer than original;
-// always the long one.
-enum class LongList { by_length, by_capacity, always };
+// always the long one; the long one for the positions from original on, the short one for the others.
+enum class LongList { by_length, by_capacity, always, by_position };
 
 // How the readers differ once the dictionary is complete.
 struct RopeRules {
@@ -53,6 +54,7 @@ struct RopeRules {
   DynamicBase dynamic = DynamicBase::by_length;
   LongList long_list = LongList::by_length;
   bool longrope_factor_unread = false;  // attention_factor of longrope
+  bool sections_add_up = false;         // those of M-RoPE in turns are all pairs; else the rest follows time
   bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
   std::string source;                   // of all this, for the rules
 };

@@ -124,6 +124,8 @@ RopeReading read_rope(Reader reader, FileReading& file, const Family& family,
       return read_rope_sglang(file, family, labels, longest);
     case Reader::mlx:
       return read_rope_mlx(file, family, longest);
+    case Reader::tgi:
+      return read_rope_tgi(file, family, longest);
     case Reader::naive:
       return read_rope_naive(file);
     case Reader::llama_cpp:

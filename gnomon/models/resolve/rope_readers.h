@@ -33,7 +33,10 @@ RopeReading read_rope_sglang(FileReading& file, const Family& family, const std:
 // mlx-lm 0.32.2, models/rope_utils.py, initialize_rope, and the class of the model's type. Throws Error(input) for a type whose
 // class is not known here, and for a file that the class refuses.
 RopeReading read_rope_mlx(FileReading& file, const Family& family, std::int64_t longest);
-// The windows that this class has, in place of those of transformers' class. Throws likewise.
+// TGI 3.3.7 (the last release), server/text_generation_server/layers/rotary.py, PositionRotaryEmbedding.static, and the class of
+// the model's type, with what transformers 4.51.3 makes of the file. Throws likewise.
+RopeReading read_rope_tgi(FileReading& file, const Family& family, std::int64_t longest);
+// The windows that mlx-lm's class has, in place of those of transformers' class. Throws likewise.
 void see_as_mlx(FileReading& file, const Family& family, std::vector<LayerKind>& kinds,
                 std::vector<Remark>& remarks);
 // getattr(config, "rope_theta", 10000) and rope_scaling as LlamaAttention._init_rope of transformers 4.31 (July 2023) had it.

@@ -26,7 +26,7 @@ class V4 {
     RopeDict full = scaling();
     full.set("rope_theta", theta(rope_.theta_key, standard));
     complete(full);
-    if (rope_.dicts == RopeDicts::none) full.set("rotary_dim", width());
+    if (rope_.dicts == RopeDicts::none && !rope_.width_key.empty()) full.set("rotary_dim", width());
     const bool by_kind = rope_.dicts == RopeDicts::by_kind || rope_.dicts == RopeDicts::both_kinds;
     if (!by_kind) {
       out_.kinds.emplace_back("", std::move(full));
@@ -106,7 +106,8 @@ class V4 {
     return all;
   }
   void part(RopeDict& dict) {
-    if (const auto x = file_.number(rope_.partial_key)) {
+    const bool none = rope_.partial_key.empty();
+    if (const auto x = none ? std::nullopt : file_.number(rope_.partial_key)) {
       dict.set("partial_rotary_factor",
                rope_number(*x, file_.at(rope_.partial_key), "transformers 4.57: from the top level"));
     } else if (rope_.partial != 0) {

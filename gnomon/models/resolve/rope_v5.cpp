@@ -24,7 +24,7 @@ class V5 {
         known_(family.name != "unknown"),
         rope_(family.rope),
         own_head_(family.sizes.head_dim != 0),
-        slice_(family.mla.rope != 0),
+        slice_(family.mla.present()),
         labels_(labels),
         longest_(longest) {
     own_file_rules();
@@ -37,7 +37,11 @@ class V5 {
         by_kind();
         break;
       case RopeDicts::as_written:
+      case RopeDicts::filled:
         as_written();
+        break;
+      case RopeDicts::copied:
+        copied();
         break;
       case RopeDicts::none:
         none();
@@ -65,7 +69,8 @@ class V5 {
     return rope_number(standard, "", rule("no key sets it: default_theta of the class"));
   }
   std::optional<RopeValue> partial() {
-    if (const auto x = file_.number(rope_.partial_key))
+    const bool none = rope_.partial_key.empty();
+    if (const auto x = none ? std::nullopt : file_.number(rope_.partial_key))
       return rope_number(*x, file_.at(rope_.partial_key),
                          rule("from the top level; the dictionary has none"));
     if (rope_.partial == 0) return std::nullopt;
@@ -114,8 +119,16 @@ class V5 {
       return;
     }
     RopeDict dict = RopeDict::read(file_, object, rule("from the dictionary"));
+    if (rope_.null_theta && null_theta(dict)) {
+      out_.kinds.emplace_back(label, std::nullopt);
+      return;
+    }
     fill(dict, theta(rope_.theta_key, rope_.theta));
     out_.kinds.emplace_back(label, std::move(dict));
+  }
+  bool null_theta(const RopeDict& dict) {
+    if (dict.holds("rope_theta")) return !dict.find("rope_theta");
+    return file_.kind(rope_.theta_key) == Config::Kind::null;
   }
 
   // Gemma 3, OLMo 3, ModernBERT.
@@ -177,8 +190,12 @@ class V5 {
     return rope_number(rope_.theta, "", rule("no key sets it: default_theta of the class"));
   }
 
-  // GPT-J: no dictionary and no base, only how many channels turn.
+  // GPT-J: no dictionary and no base, only how many channels turn. Jamba: none do.
   void none() {
+    if (rope_.width_key.empty()) {
+      out_.kinds.emplace_back("", std::nullopt);
+      return;
+    }
     RopeDict dict(file_.config().where());
     dict.set("rope_theta", rope_number(rope_.theta, "", "no key sets it: default of the class"));
     if (file_.kind(rope_.width_key) == Config::Kind::null)
@@ -204,7 +221,7 @@ class V5 {
     }
   }
 
-  // Gemma 4, Laguna, MiMo.
+  // Gemma 4, Laguna, MiMo, LFM3.
   void as_written() {
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (!file_.has(in)) return standard_kinds();
@@ -216,7 +233,27 @@ class V5 {
         out_.kinds.emplace_back(label, std::nullopt);
         continue;
       }
-      out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
+      RopeDict dict = RopeDict::read(file_, object, "from the dictionary");
+      if (rope_.dicts == RopeDicts::filled) fill(dict, theta(rope_.theta_key, rope_.theta));
+      const std::string type = dict.word("rope_type").value_or("default");
+      if (rope_.partial != 0 && type == "default") dict.set_default("partial_rotary_factor", *partial());
+      out_.kinds.emplace_back(label, std::move(dict));
+    }
+  }
+  void copied() {
+    const std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    const bool said = filled(file_, object), nested = said && !nested_keys(object).empty();
+    for (const std::string& label : labels_) {
+      const std::string own = nested ? text(object, ".", label) : std::string(object);
+      if (nested && file_.kind(own) == Config::Kind::absent)
+        file_.wrong(object,
+                    text("one dictionary for all layers, or one for each kind: there is none for ", label));
+      RopeDict dict =
+          said ? RopeDict::read(file_, own, rule("from the dictionary")) : RopeDict(file_.config().where());
+      const bool slides = !said && label == kSliding;
+      fill(dict, slides ? theta(rope_.sliding_theta_key, rope_.sliding_theta)
+                        : theta(rope_.theta_key, rope_.theta));
+      out_.kinds.emplace_back(label, std::move(dict));
     }
   }
 
@@ -230,6 +267,7 @@ class V5 {
     if (rope_.dicts == RopeDicts::mrope && type == "mrope")
       dict.set("rope_type",
                rope_word("default", dict.find("rope_type")->key, "this family: mrope is its default"));
+    if (rope_.streams == StreamOrder::by_channel) own_streams(dict, type);
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
                                       text("this family: ", type, " is longrope")));
@@ -243,11 +281,20 @@ class V5 {
     const std::string now = *dict.word("rope_type");
     const auto& taken = rope_.types.names;
     if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
-      dict.wrong("rope_type", text("default or ", taken.front(), " (the class's validate_rope)"));
+      dict.wrong("rope_type", text(taken.front() == "default" ? "" : "default or ", taken.front(),
+                                   " (the class's own rule)"));
     if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
     if (nested)
       out_.rules.truncate = file_.flag("rope_parameters.truncate")
                                 .value_or(file_.kind("rope_parameters.truncate") != Config::Kind::null);
+  }
+  // HunYuan's own words for its streams.
+  static void own_streams(RopeDict& dict, const std::string& type) {
+    if (type == "xdrope")
+      dict.set("rope_type",
+               rope_word("dynamic", dict.find("rope_type")->key, "this family: xdrope is dynamic"));
+    if (const RopeValue* sections = dict.find("xdrope_section"))
+      dict.set_default("mrope_section", RopeValue(*sections));
   }
   // Classes with a head_dim of their own refuse null; of the others those types multiply it which do not ask for width / heads.
   void null_head() {

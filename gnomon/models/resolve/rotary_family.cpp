@@ -55,12 +55,14 @@ class RotaryLayers {
       }
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.kept.elsewhere = kind.shares_keys;
-      value_width(layer), latent(layer);
+      value_width(kind, layer), latent(kind, layer);
       task_.answer.layers.push_back(std::move(layer));
-      if (!task_.family.mla.indexer_dim) continue;
-      task_.answer.layers.push_back(indexer(kind));
-      task_.answer.layers.back().number = std::int64_t(l);
+      if (auto chooser = indexer(kind)) {
+        chooser->number = std::int64_t(l);
+        task_.answer.layers.push_back(std::move(*chooser));
+      }
     }
+    learned_temperature();
     // The length before any extension: what a layer that sees everything calls original.
     for (const auto& [key, part] : made_)
       for (const Because& b : part.because)
@@ -70,7 +72,7 @@ class RotaryLayers {
  private:
   void softmax_scale() {
     const bool forgets = task_.family.mla.unscaled_in_v4 && task_.answer.reader == Reader::v4;
-    reading_.rules.softmax_mscale = task_.family.mla.rope != 0 && !forgets;
+    reading_.rules.softmax_mscale = task_.family.mla.rope != 0 && !task_.family.mla.unscaled && !forgets;
     if (forgets && task_.file.has("rope_scaling.mscale_all_dim"))
       task_.answer.remarks.push_back(
           {task_.file.at("rope_scaling.mscale_all_dim"),
@@ -85,23 +87,34 @@ class RotaryLayers {
     return labels;
   }
   // Values of other channels than the head that is compared.
-  void value_width(LayerPosition& layer) {
-    const std::int64_t own = task_.family.mla.rope ? task_.family.mla.value : task_.family.value;
+  void value_width(const LayerKind& kind, LayerPosition& layer) {
+    const Mla& mla = task_.family.mla;
+    const std::int64_t by_width = mla.value_by_width ? task_.sizes.width / task_.sizes.heads : mla.value;
+    const std::int64_t own = mla.present() ? by_width : task_.family.value;
     if (own == 0) return;
     const auto said = task_.file.whole("v_head_dim", 1, 65536);
-    if (said.value_or(own) == layer.head_dim) return;
-    layer.value_dim = said.value_or(own);
-    layer.because.push_back({"value_dim", text(layer.value_dim), said ? task_.file.at("v_head_dim") : "",
-                             said ? "channels of a value" : "no key sets it: default of the class"});
+    const std::int64_t width = kind.value_dim ? kind.value_dim : said.value_or(own);
+    if (width == layer.head_dim) return;
+    layer.value_dim = width;
+    if (kind.value_dim) return;  // said already
+    layer.because.push_back({"value_dim", text(width), said ? task_.file.at("v_head_dim") : "",
+                             said                 ? "channels of a value"
+                             : mla.value_by_width ? "width / heads, because no key sets it"
+                                                  : "no key sets it: default of the class"});
   }
   // One vector for all heads, and the slice that turns.
-  void latent(LayerPosition& layer) {
+  void latent(const LayerKind& kind, LayerPosition& layer) {
     const Mla& mla = task_.family.mla;
-    if (!mla.rope || task_.answer.reader == Reader::llama_cpp) return;
+    if (!mla.present() || task_.answer.reader == Reader::llama_cpp) return;
     const auto said = task_.file.whole("kv_lora_rank", 1, 1 << 20);
-    layer.kept.latent = said.value_or(mla.latent) + task_.file.whole("qk_rope_head_dim").value_or(mla.rope);
-    layer.because.push_back({"kept", text(layer.kept.latent), said ? task_.file.at("kv_lora_rank") : "",
-                             "kv_lora_rank + qk_rope_head_dim: one vector for all heads"});
+    const bool bare = mla.sliceless || (mla.bare_latent && !kind.position);
+    layer.kept.latent = (kind.latent ? kind.latent : said.value_or(mla.latent)) + (bare ? 0 : slice(kind));
+    layer.because.push_back(
+        {"kept", text(layer.kept.latent), said ? task_.file.at("kv_lora_rank") : "",
+         text("kv_lora_rank", bare ? "" : " + qk_rope_head_dim", ": one vector for all heads")});
+  }
+  std::int64_t slice(const LayerKind& kind) const {
+    return kind.slice >= 0 ? kind.slice : slice_of(task_.file, task_.family.mla);
   }
   void read_pairing() {
     const std::string_view key = task_.family.mla.pairing_key;
@@ -115,10 +128,8 @@ class RotaryLayers {
   RopeHead head(const LayerKind& kind) {
     const std::int64_t dim = kind.head_dim ? kind.head_dim : task_.sizes.head_dim;
     RopeHead head{dim, dim, false, task_.sizes.longest};
-    if (const Mla& mla = task_.family.mla; mla.rope) {
-      head.rotated = task_.file.whole("qk_rope_head_dim").value_or(mla.rope);
-      head.trailing = true;
-    }
+    if (const Mla& mla = task_.family.mla; mla.present())
+      head.rotated = slice(kind), head.trailing = true, head.whole = mla.whole_slice;
     return head;
   }
   // Null: the layer does not turn.
@@ -145,6 +156,8 @@ class RotaryLayers {
         return llama4(kind);
       case Temperature::ministral3:
         return ministral3(kind);
+      case Temperature::learned:  // no spec has its numbers
+        return std::nullopt;
     }
     return std::nullopt;
   }
@@ -178,27 +191,43 @@ class RotaryLayers {
     return part;
   }
 
-  // The attention of DeepSeek V3.2 that chooses keys: other heads, halved pairs at the beginning of the head.
-  LayerPosition indexer(const LayerKind& kind) {
-    const Mla& mla = task_.family.mla;
+  void learned_temperature() {
+    if (task_.family.temperature != Temperature::learned) return;
+    for (LayerPosition& layer : task_.answer.layers)
+      layer.because.push_back({"temperature", "learned", "",
+                               "q is multiplied by s ln(p + 1) + b, with two learned numbers for each head, "
+                               "which the spec leaves out"});
+  }
+
+  // The attention that chooses keys: other heads, and a slice at one end of them that turns as that of the layer does.
+  std::optional<LayerPosition> indexer(const LayerKind& kind) {
+    const Indexer& own = task_.family.indexer;
+    if (!kind.chooses_keys) return std::nullopt;
     Sizes sizes = task_.sizes;
-    sizes.heads = task_.file.whole("index_n_heads", 1, 65536).value_or(mla.indexer_heads);
-    sizes.head_dim = task_.file.whole("index_head_dim", 1, 65536).value_or(mla.indexer_dim);
+    sizes.heads = task_.file.whole(own.heads_key, 1, 65536).value_or(own.heads);
+    sizes.head_dim = task_.file.whole(own.dim_key, 1, 65536).value_or(own.dim);
     sizes.kv_heads = 1;
+    if (sizes.heads == 0 || sizes.head_dim == 0) return std::nullopt;
+    LayerKind bare = kind;
+    bare.heads = bare.kv_heads = bare.head_dim = 0;
+    const Resolving in{task_.file, task_.family, sizes, task_.answer};
+    LayerPosition layer = make_layer(in, bare, turning_indexer(kind, sizes.head_dim));
+    layer.component = "indexer";
+    layer.because.push_back(
+        {"heads", text(sizes.heads), task_.file.at(own.heads_key), "of the indexer, which has one KV head"});
+    layer.because.push_back({"head_dim", text(sizes.head_dim), task_.file.at(own.dim_key), "of the indexer"});
+    return layer;
+  }
+  std::vector<SpecPart> turning_indexer(const LayerKind& kind, std::int64_t channels) {
+    if (!rope_of(kind)) return {};
+    const Indexer& own = task_.family.indexer;
     RopeFacts facts = facts_;
-    facts.pairing = Pairing::halves, facts.pairing_key.clear();
+    facts.pairing = own.pairing, facts.pairing_key.clear();
     RopeRules rules = reading_.rules;
     rules.softmax_mscale = false;
     RopeHead turning = head(kind);
-    turning.attended = sizes.head_dim, turning.trailing = false;
-    const Resolving own{task_.file, task_.family, sizes, task_.answer};
-    LayerPosition layer = make_layer(own, kind, {rope_part(*reading_.of(kind.type), turning, facts, rules)});
-    layer.component = "indexer";
-    layer.because.push_back({"heads", text(sizes.heads), task_.file.at("index_n_heads"),
-                             "of the indexer, which has one KV head"});
-    layer.because.push_back(
-        {"head_dim", text(sizes.head_dim), task_.file.at("index_head_dim"), "of the indexer"});
-    return layer;
+    turning.attended = channels, turning.trailing = own.trailing;
+    return {rope_part(*reading_.of(kind.type), turning, facts, rules)};
   }
 
   using Key = std::tuple<std::string, double, std::int64_t>;  // type, base of its own, head

@@ -65,6 +65,11 @@ bool Names::is_beside(std::string_view name) const {
 
 std::span<const std::string_view> runnable_families() { return kFamilyNames; }
 
+bool runs_gguf(std::string_view family) {
+  return std::any_of(std::begin(kRunnable), std::end(kRunnable),
+                     [&](const Row& r) { return r.family == family && r.gguf != InGguf::none; });
+}
+
 Names names_of(std::string_view family, const Architecture& a, bool gguf) {
   const auto row = std::find_if(std::begin(kRunnable), std::end(kRunnable),
                                 [&](const Row& r) { return r.family == family; });

@@ -47,6 +47,7 @@ struct Names {
 
 // Families that gnomon runs, by their names in Resolved: runnable.def. Others are explained only.
 std::span<const std::string_view> runnable_families();
+bool runs_gguf(std::string_view family);  // from GGUF files too
 // transformers' names (modeling_FAMILY.py), or those of a GGUF file (llama.cpp, gguf-py/gguf/constants.py, TENSOR_NAMES), in
 // which the tensors of q and k may be other rows than in transformers' files: see the pairing of the spec that resolve()
 // gives. Throws Error(input) for a family that is none of the above,

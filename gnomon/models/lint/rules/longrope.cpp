@@ -19,7 +19,7 @@ Findings list_length(const LintContext& file) {
   const auto dim = file.head_dim();
   if (!dim) return all;
   for (const RopeDictionary& dict : file.ropes()) {
-    const auto pairs = std::size_t(double(*dim) * share_of_head(file, dict)) / 2;
+    const auto pairs = std::size_t(double(*dim) * share_of_head(file, &dict)) / 2;
     for (const std::string_view name : {"short_factor", "long_factor"}) {
       const std::string key = text(dict.key, ".", name);
       if (file.config().kind(key) != Config::Kind::list) continue;

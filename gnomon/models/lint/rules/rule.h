@@ -71,11 +71,15 @@ inline bool theta_outside(const LintContext& file) {
     if (file.has(key)) return true;
   return false;
 }
-// The share of the head that turns by the dictionary, else by the top level; 1 where neither says one that can be.
-inline double share_of_head(const LintContext& file, const RopeDictionary& dict) {
-  const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
-                                                            : file.number("partial_rotary_factor");
-  return said && *said > 0 && *said <= 1 ? *said : 1;
+// The share of the head that turns by the dictionary, else by the top level, else by the class; 1 where none says one that can
+// be. Null: no dictionary.
+inline double share_of_head(const LintContext& file, const RopeDictionary* dict) {
+  const auto said = dict && file.has(*dict, "partial_rotary_factor")
+                        ? file.number(*dict, "partial_rotary_factor")
+                        : file.number("partial_rotary_factor");
+  const double own = file.family() ? file.family()->rope.partial : 0;
+  const double share = said.value_or(own);
+  return share > 0 && share <= 1 ? share : 1;
 }
 // The base of a class whose files leave it out.
 inline double class_theta(const LintContext& file) {

@@ -28,15 +28,19 @@ double sum_of(std::string_view sections) {
 Findings sum_of_class(const LintContext& file) {
   const auto dim = file.head_dim();
   if (!file.family() || file.family()->rope.sections.empty() || !dim || file.gguf()) return {};
+  if (file.family()->rope.streams == StreamOrder::in_turns) return {};  // the pairs that are left follow time
+  const RopeDictionary* own = nullptr;
   for (const RopeDictionary& dict : file.ropes())
-    if (dict.live && file.has(dict, "mrope_section")) return {};
+    if (dict.live) own = &dict;
+  if (own && file.has(*own, "mrope_section")) return {};
   const std::string_view parts = file.family()->rope.sections;
   const double total = sum_of(parts);
-  if (total == double(*dim / 2)) return {};
+  const auto pairs = std::int64_t(double(*dim) * share_of_head(file, own)) / 2;
+  if (total == double(pairs)) return {};
   return {finding(file, file.at(file.has("head_dim") ? "head_dim" : file.family()->keys.width),
                   kText.at("sections-do-not-add-up", "expected.class"),
                   said<"parts", "sum", "pairs">(kText.at("sections-do-not-add-up", "says.class"), parts,
-                                                shortest(total), text(*dim / 2)))};
+                                                shortest(total), text(pairs)))};
 }
 Findings sum(const LintContext& file) {
   Findings all = sum_of_class(file);
@@ -44,7 +48,7 @@ Findings sum(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
-    const auto pairs = std::int64_t(double(*dim) * share_of_head(file, dict)) / 2;
+    const auto pairs = std::int64_t(double(*dim) * share_of_head(file, &dict)) / 2;
     const double total = std::accumulate(parts->begin(), parts->end(), 0.0);
     if (total == double(pairs)) continue;
     all.push_back(finding(file, dict.key + ".mrope_section",
@@ -65,6 +69,10 @@ Findings with_scaling(const LintContext& file) {
   return all;
 }
 
+Findings split_pairs(const LintContext& file) {
+  return remarked(file, "sections-split-pairs", kText.at("sections-split-pairs", "expected"));
+}
+
 Findings named_default(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
@@ -83,6 +91,7 @@ Findings named_default(const LintContext& file) {
 constexpr LintRow kRows[] = {
     {"sections-do-not-add-up", Severity::error, sum},
     {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
+    {"sections-split-pairs", Severity::warning, split_pairs},
     {"sections-invisible-in-text", Severity::note, named_default},
 };
 constexpr auto kRules = written(kText, kRows);

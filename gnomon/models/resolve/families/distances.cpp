@@ -3,6 +3,17 @@
 namespace gnomon {
 namespace {
 
+constexpr WindowRule inkling_windows(std::int64_t window) {
+  return {.which = WindowRule::Which::all_but,
+          .every = 6,
+          .full_at = 1,
+          .full = "hybrid",
+          .other = "hybrid_sliding",
+          .other_key = "local_layer_ids",
+          .key = "sliding_window_size",
+          .standard = window};
+}
+
 // Positions by distance: biases, and tables of them.
 const Family kFamilies[] = {
     {.name = "bloom",
@@ -69,11 +80,15 @@ const Family kFamilies[] = {
      .method = Method::profile,
      .sizes = {6144, 66, 64, 8, 128, 131072},
      .scale = AttentionScale::by_head,
-     .windows = {.which = WindowRule::Which::all_but,
-                 .every = 6,
-                 .full_at = 1,
-                 .key = "sliding_window_size",
-                 .standard = 512}},
+     .windows = inkling_windows(512),
+     .sliding = {.heads = 64, .kv_heads = 16, .head_dim = 128}},
+    {.name = "inkling2",
+     .types = {"inkling2_text", "inkling2"},
+     .method = Method::profile,
+     .sizes = {4608, 48, 48, 8, 128, 1048576},
+     .windows = inkling_windows(1024),
+     .sliding = {.heads = 48, .kv_heads = 8, .head_dim = 128},
+     .log_floor = 128000},
 };
 
 }  // namespace
