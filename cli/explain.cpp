@@ -49,9 +49,12 @@ void print(const Explanation& e, bool full) {
   fmt::print("\nkey cache\n  {}\n", wrapped(pages::cache_text(e), 2));
   if (!e.model.because.empty()) fmt::print("\nsizes\n");
   for (const Because& b : e.model.because) print(b.what, pages::source_text(e, b));
-  if (!e.model.remarks.empty()) fmt::print("\nremarks\n");
-  for (const Remark& r : e.model.remarks)
-    fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
+  bool first = true;
+  for (const Remark& r : e.model.remarks) {
+    if (r.refused) continue;  // told above
+    if (std::exchange(first, false)) fmt::print("\nremarks\n");
+    fmt::print("  {}\n", wrapped(printable(pages::remark_sentence(r)), 2));
+  }
 }
 
 std::string layers_of(const Difference& d) {
@@ -116,7 +119,7 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
     if (other.table_rows != 0)
       fmt::print("  table of cos and sin: {} positions\n", grouped(double(other.table_rows)));
     for (const Remark& r : other.remarks)
-      fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
+      fmt::print("  {}\n", wrapped(printable(pages::remark_sentence(r)), 2));
   }
   return 0;
 }

@@ -138,9 +138,11 @@ void add(const Differences& found, Json& j) {
 
 std::string_view name(Reader reader) { return reader_names()[std::size_t(reader)]; }
 
-Json remarks_json(const std::vector<Remark>& remarks) {
+// Those for which transformers refuses the file, or the others.
+Json remarks_json(const std::vector<Remark>& remarks, bool refused = false) {
   Json all = Json::array();
-  for (const Remark& r : remarks) all.push_back({{"key", r.key}, {"says", r.says}});
+  for (const Remark& r : remarks)
+    if (r.refused == refused) all.push_back({{"key", r.key}, {"says", r.says}});
   return all;
 }
 
@@ -182,6 +184,7 @@ std::string explain_json(const Explanation& e, int indent) {
       all["key_cache"]["at"].push_back({{"length", e.lengths[n]}, {"bytes", e.cache->at[n]}});
   }
   if (!m.known) mark(all, {"causal", "input", "positions_end", "key_cache"});
+  all["refused"] = remarks_json(m.remarks, true);
   all["remarks"] = remarks_json(m.remarks);
   return printed(all, indent);
 }
@@ -190,6 +193,8 @@ OtherReader other_reader(const Config& config, Reader reader, const Explanation&
   OtherReader other{reader, {}, ""};
   try {
     const Explanation own = gnomon::explain(config, reader);
+    for (const std::string& sentence : refusal_sentences(own.model))
+      other.refuses += (other.refuses.empty() ? "" : " ") + sentence;
     other.to_first = differences(first, own);
     other.table_rows = own.model.table_rows;
     for (const Remark& r : own.model.remarks)

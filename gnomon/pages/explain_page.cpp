@@ -190,12 +190,10 @@ std::string explain_page(const Explanation& e) {
   std::string answer;
   for (const std::string& sentence : explain_answers(e)) answer += (answer.empty() ? "" : " ") + sentence;
   page.lead(answer);
-  if (!e.model.remarks.empty()) {
-    std::string all;
-    for (const Remark& r : e.model.remarks)
-      all += report::paragraph(text(r.key, r.key.empty() ? "" : ": ", r.says));
-    page.section("Remarks", all);
-  }
+  std::string remarks;
+  for (const Remark& r : e.model.remarks)
+    if (!r.refused) remarks += report::paragraph(remark_sentence(r));
+  if (!remarks.empty()) page.section("Remarks", remarks);
   if (const std::string pictures = layer_map(e) + wavelengths(e); !pictures.empty())
     page.section("At a glance", pictures);
   for (const LayerGroup& g : e.groups) {

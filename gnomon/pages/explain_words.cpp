@@ -204,10 +204,21 @@ std::string length_text(const Explanation& e) {
 
 }  // namespace
 
+std::string remark_sentence(const Remark& remark) {
+  return text(remark.key, remark.key.empty() ? "" : ": ", remark.says);
+}
+std::vector<std::string> refusal_sentences(const Resolved& m) {
+  std::vector<std::string> out;
+  for (const Remark& r : m.remarks)
+    if (r.refused) out.push_back(text("transformers 5.23 refuses this file. ", remark_sentence(r), "."));
+  return out;
+}
+
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
-  std::vector<std::string> out;
-  out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
+  std::vector<std::string> out = refusal_sentences(m);
+  const std::string_view by = out.empty() ? reader_title(m.reader) : "gnomon";
+  out.push_back(text(m.family, ", as ", by, " reads it: ", m.layers.size(),
                      m.causal ? marked(" causal", is_guess(e, Quantity::mask)) : "",
                      m.layers.size() == 1 ? " layer" : " layers", length_text(e), "."));
   if (!m.known)

@@ -15,6 +15,9 @@ std::string marked(std::string says, bool guess);
 // The command that shows the encoding of the layers by itself.
 std::string show_command(const LayerGroup& group);
 
+// What transformers refuses the file for, a sentence each; none: it reads and runs it.
+std::vector<std::string> refusal_sentences(const Resolved& model);
+std::string remark_sentence(const Remark& remark);
 // What the model does with position: the answer.
 std::vector<std::string> explain_answers(const Explanation& e);
 // One thing about a group of layers, under a short name: "frequencies", "1 to 2.14e-07 radians a token, 64 of them".

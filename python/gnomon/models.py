@@ -110,7 +110,12 @@ class Explanation(_Document):
     @property
     def warnings(self) -> list[str]:
         """The remarks of the reader, as sentences."""
-        return [f"{r['key']}: {r['says']}" if r.get("key") else r["says"] for r in self.data["remarks"]]
+        return _sentences(self.data["remarks"])
+
+    @property
+    def refused(self) -> list[str]:
+        """What transformers 5.23 raises an error for, as sentences: then no model computes these numbers. Empty: it reads and runs the file."""
+        return _sentences(self.data["refused"])
 
     def __str__(self) -> str:
         return "\n".join(self.data["answer"])
@@ -161,6 +166,10 @@ class Explanation(_Document):
         are expected to differ, such as "layers", as `gnomon explain --ignore` takes them."""
         same, text = _core.differences(self._made, other._made, _names(ignore))
         return same, json.loads(text)
+
+
+def _sentences(remarks: list[dict[str, str]]) -> list[str]:
+    return [f"{r['key']}: {r['says']}" if r.get("key") else r["says"] for r in remarks]
 
 
 def explain(config: Any, *, reader: str = "") -> Explanation:

@@ -57,6 +57,26 @@ TEST(LintRuns, WhatRunsHasNoErrorThatSaysItCannot) {
   EXPECT_GE(runs, 500U);
 }
 
+// What the resolver says by itself: the answer tells of the refusal, or there is none.
+std::set<std::string> refusals_of(const Json& config) {
+  const LintContext file(Config::parse(config.dump(), "config.json"));
+  const Resolved* read = file.read_by(Reader::v5);
+  if (!read) return {"no answer"};
+  std::set<std::string> rules;
+  for (const Remark& remark : read->remarks)
+    if (remark.refused) rules.insert(std::string(remark.rule));
+  return rules;
+}
+TEST(LintRuns, ExplainTellsOfEveryRefusal) {
+  std::size_t told = 0;
+  for (const Json& c : golden().at("cases")) {
+    const std::set<std::string> rules = refusals_of(file_of(c));
+    told += !rules.empty() && !rules.contains("no answer");
+    EXPECT_EQ(rules.empty(), c.at(3).is_null()) << c.dump() << (rules.empty() ? "" : *rules.begin());
+  }
+  EXPECT_GE(told, 600U);
+}
+
 TEST(LintRuns, FilesThatClassesWriteHaveNoError) {
   for (const auto& [family, config] : golden().at("written").items()) {
     const std::set<std::string> ids = errors_of(config);

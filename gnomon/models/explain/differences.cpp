@@ -271,6 +271,10 @@ Differences differences_of_files(const Explanation& a, const Explanation& b,
                             is_guess(a, Quantity::context_length),
                             is_guess(b, Quantity::context_length)});
   for (const Explanation* e : {&a, &b})
+    for (const Remark& r : e->model.remarks)
+      if (r.refused)
+        out.notes.push_back(text("transformers 5.23 refuses ", e->where, ". ", r.key, ": ", r.says, "."));
+  for (const Explanation* e : {&a, &b})
     if (!e->model.known)
       out.notes.push_back(text("gnomon does not know the family '", e->model.family, "' of ", e->where,
                                ". What it computes is partly a guess."));

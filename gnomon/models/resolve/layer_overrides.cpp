@@ -90,7 +90,9 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
         remarks.push_back({file.at(text(objects[l], ".", name)),
                            "this family cannot set it per layer: transformers 5.23 raises "
                            "AmbiguousGlobalPerLayerAttributeError when it builds the model",
-                           kRule});
+                           kRule,
+                           {},
+                           true});
       }
     }
   }
@@ -103,7 +105,9 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
     remarks.push_back({file.at(kObject),
                        text("layers of type ", kinds[l].type, " have different heads from layer ", l,
                             " on: transformers 5.23 makes one rotation per layer type and raises ValueError"),
-                       kRule});
+                       kRule,
+                       {},
+                       true});
     return;
   }
 }

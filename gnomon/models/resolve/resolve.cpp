@@ -7,6 +7,7 @@
 #include "gnomon/models/resolve/layer_overrides.h"
 #include "gnomon/models/resolve/methods.h"
 #include "gnomon/models/resolve/numbers.h"
+#include "gnomon/models/resolve/refusals.h"
 #include "gnomon/models/resolve/sizes.h"
 #include "gnomon/models/resolve/unread.h"
 
@@ -195,7 +196,9 @@ void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
               latent ? ", and this class repeats keys that it already has for every head"
                      : ", which is not a multiple",
               ": transformers 5.23 raises an error when the model runs"),
-         "key-heads-not-shared"});
+         "key-heads-not-shared",
+         {},
+         true});
     return;
   }
 }
@@ -217,6 +220,14 @@ void remark_kernels(FileReading& file, const Family& family, std::vector<Remark>
                        "not true, so a flash kernel gets no window. The mask follows layer_types: eager "
                        "attention sees only keys within the window",
                        "mask-depends-on-kernel"});
+}
+
+// One remark of the head is enough.
+void remark_refusals(const Config& config, std::vector<Remark>& remarks) {
+  const bool head = std::any_of(remarks.begin(), remarks.end(),
+                                [](const Remark& remark) { return remark.rule == "head-dim-null"; });
+  for (Remark& remark : refusals(FileView(config)))
+    if (!head || remark.rule != "head-dim-needed") remarks.push_back(std::move(remark));
 }
 
 using Resolver = void (*)(const Resolving&);
@@ -322,7 +333,10 @@ Resolved resolve(const Config& config, Reader reader) {
     remark_groups(file, *family, answer);
     remark_kernels(file, *family, answer.remarks);
     remark_layer_overrides(file, *family, sizes, answer.remarks);
+    remark_refusals(config, answer.remarks);
   }
+  if (reader != Reader::v5)  // which may read on where transformers 5.23 stops
+    for (Remark& remark : answer.remarks) remark.refused = false;
   remark_unread(file, answer);
   check_layers(config, answer.layers);
   return answer;

@@ -76,6 +76,8 @@ struct Remark {
       says;  // what the reader does unexpectedly with a key: ignores it, overwrites it, guesses it
   std::string_view rule =
       {};  // the rule of `gnomon lint` (lint.h) with the same finding; empty for readers other than v5
+  std::string instead = {};  // what to write instead; empty: the rule says it
+  bool refused = false;      // transformers 5.23 raises an error for it: no model computes these numbers
 };
 
 // The position settings of a model's file, as one reader understands them.

@@ -131,7 +131,9 @@ class Rope {
                           "this type computes cos and sin for a part of the head, but the attention of the "
                           "class rotates all of it: "
                           "transformers 5.23 raises RuntimeError when the model runs",
-                          "partial-rotation-with-scaling"});
+                          "partial-rotation-with-scaling",
+                          {},
+                          true});
     std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
     if (n % 2 && n > 0 && n < head_.rotated && facts_.odd_part && type_ == "default") even_out(n++);
     if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));

@@ -154,8 +154,14 @@ class V5 {
     RopeDict full = kind(kFull), sliding = kind(kSliding);
     if (file_.has("rope_parameters") && !file_.has("rope_parameters.full_attention") &&
         !file_.has("rope_parameters.sliding_attention") && filled(file_, "rope_parameters")) {
-      remark("rope_parameters", "ignored: this family reads only full_attention and sliding_attention in it",
+      const bool refused = rope_.dicts == RopeDicts::both_kinds;
+      remark("rope_parameters",
+             refused
+                 ? "this class accepts only nested dictionaries: transformers 5.23 rejects the file when it "
+                   "reads it"
+                 : "ignored: this family reads only full_attention and sliding_attention in it",
              "flat-dictionary-unread");
+      out_.remarks.back().refused = refused;
     }
     scale_kinds(full, sliding);
     fill(full, theta(rope_.theta_key, rope_.theta));
@@ -316,7 +322,9 @@ class V5 {
       out_.remarks.push_back({dict.find("rope_type")->key,
                               "su is the first name of longrope. transformers 5.23 adds the original length "
                               "only under the name longrope, and raises KeyError for su",
-                              "longrope-named-su"});
+                              "longrope-named-su",
+                              {},
+                              true});
     const std::string now = *dict.word("rope_type");
     const auto& taken = rope_.types.names;
     if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
@@ -353,7 +361,8 @@ class V5 {
                        "it as absent"
                      : "transformers 5.23 multiplies it for this type and raises TypeError, because it is "
                        "null; gnomon reads it as width / heads",
-             "head-dim-null");
+             "head-dim-null"),
+          out_.remarks.back().refused = true;
   }
   void length(RopeDict& dict, bool nested) {
     const std::string_view name = "original_max_position_embeddings";
@@ -376,6 +385,13 @@ class V5 {
           rope_number(over, top ? file_.at(name) : "",
                       "transformers 5.23, standardize_rope_params: the top level overrides the dictionary"));
     }
+    if (!own && rope_.dicts == RopeDicts::as_written)
+      out_.remarks.push_back({dict.find("rope_type")->key,
+                              text(*dict.word("rope_type"), " needs ", name,
+                                   " in this dictionary itself: transformers 5.23 raises KeyError"),
+                              "scaling-key-missing",
+                              {},
+                              true});
     dict.set_default(
         name,
         rope_from(

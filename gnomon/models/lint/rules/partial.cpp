@@ -35,7 +35,7 @@ Findings dropped_by_default(const LintContext& file) {
   const RopeDictionary* dict = live(file);
   const auto share = share_of(file, dict);
   if (!share || *share >= 1 || !is_rotary(file) || file.has("qk_rope_head_dim")) return {};
-  if (file.family()->rope.plain_partial || file.family()->rope.partial > 0 || (dict && scales(file, *dict)))
+  if (file.family()->rope.plain_partial || file.family()->rope.partial > 0 || (dict && file.scales(*dict)))
     return {};
   return {finding(file, part_key(file, dict), kText.at("partial-rotation-dropped", "expected"),
                   said<"share">(kText.at("partial-rotation-dropped", "says"), shortest(*share)))};
@@ -132,7 +132,7 @@ Findings odd_width(const LintContext& file) {
   const RopeFacts& rope = file.family()->rope;
   const std::string_view part = rope.partial_key;
   const bool own = dict && file.has(*dict, "partial_rotary_factor");  // else the class's word for it
-  const bool forgets = rope.partial == 0 && !rope.plain_partial && !(dict && scales(file, *dict));
+  const bool forgets = rope.partial == 0 && !rope.plain_partial && !(dict && file.scales(*dict));
   const double given = (own ? file.number(*dict, "partial_rotary_factor") : file.number(part))
                            .value_or(rope.partial == 0 ? 1 : rope.partial);
   const double share = forgets ? 1 : given;

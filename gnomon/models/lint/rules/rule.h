@@ -8,6 +8,7 @@
 #include "gnomon/core/prose.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/lint/context.h"
+#include "gnomon/models/resolve/refusals.h"
 
 // What the files of rules share: how a rule and a finding are written.
 namespace gnomon {
@@ -48,13 +49,16 @@ inline LintFinding finding(const LintContext& file, std::string key, std::string
   return {std::move(key), std::move(found), std::string(expected), std::string(says)};
 }
 
-// What the resolver itself remarks under the name of this rule, so that the two cannot part.
-inline Findings remarked(const LintContext& file, std::string_view rule, std::string_view expected) {
+// What the resolver itself remarks under the name of this rule, so that the two cannot part: of a file that it cannot read, what
+// transformers refuses by its keys.
+inline Findings remarked(const LintContext& file, std::string_view rule, std::string_view expected = {}) {
   Findings all;
-  const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
-  if (!read) return all;
-  for (const Remark& remark : read->remarks)
-    if (remark.rule == rule) all.push_back(finding(file, remark.key, expected, remark.says));
+  if (file.gguf()) return all;
+  const Resolved* read = file.read_by(Reader::v5);
+  for (const Remark& remark : read ? read->remarks : refusals(file))
+    if (remark.rule == rule)
+      all.push_back(
+          finding(file, remark.key, remark.instead.empty() ? expected : remark.instead, remark.says));
   return all;
 }
 
@@ -67,11 +71,6 @@ inline bool theta_outside(const LintContext& file) {
     if (file.has(key)) return true;
   return false;
 }
-// The dictionary's own type is one that changes frequencies.
-inline bool scales(const LintContext& file, const RopeDictionary& dict) {
-  const std::string type = file.type_of(dict);
-  return type != "default" && type != "mrope" && type != "axial";
-}
 // The share of the head that turns by the dictionary, else by the top level, else by the class; 1 where none says one that can
 // be. Null: no dictionary.
 inline double share_of_head(const LintContext& file, const RopeDictionary* dict) {
@@ -81,10 +80,6 @@ inline double share_of_head(const LintContext& file, const RopeDictionary* dict)
   const double own = file.family() ? file.family()->rope.partial : 0;
   const double share = said.value_or(own);
   return share > 0 && share <= 1 ? share : 1;
-}
-// Classes whose windows use_sliding_window switches on; without it their window is null, whatever the file says.
-inline bool switches_window(const LintContext& file) {
-  return file.family() && (!file.family()->windows.use_key.empty() || file.family()->name == "qwen3_moe");
 }
 // The base of a class whose files leave it out.
 inline double class_theta(const LintContext& file) {

@@ -127,7 +127,7 @@ Findings factor_below_one(const LintContext& file) {
     const bool null =
         file.type_of(dict) == "proportional" &&
         file.config().kind(dict.key + ".factor") == Config::Kind::null;  // others: scaling-key-missing
-    if (!scales(file, dict) || (!file.has(dict, "factor") && !null)) continue;
+    if (!file.scales(dict) || (!file.has(dict, "factor") && !null)) continue;
     const auto factor = file.number(dict, "factor");
     if (factor && *factor >= 1) continue;
     const bool inverse = factor && *factor > 0;

@@ -61,7 +61,7 @@ Findings sum(const LintContext& file) {
 Findings with_scaling(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes())
-    if (dict.live && file.has(dict, "mrope_section") && scales(file, dict))
+    if (dict.live && file.has(dict, "mrope_section") && file.scales(dict))
       all.push_back(finding(file, dict.key, kText.at("sections-with-scaling", "expected"),
                             said<"type">(kText.at("sections-with-scaling", "says"), file.type_of(dict))));
   if (all.empty())

@@ -26,7 +26,7 @@ Findings scaling_without_theta(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes())
     if (!dict.live && file.has(dict, "rope_theta")) return all;  // scaling-drops-theta says it
   for (const RopeDictionary& dict : file.ropes()) {
-    if (!dict.live || !scales(file, dict) || file.has(dict, "rope_theta") || of_2023(file, dict)) continue;
+    if (!dict.live || !file.scales(dict) || file.has(dict, "rope_theta") || of_2023(file, dict)) continue;
     all.push_back(
         finding(file, dict.key, said<"dictionary">(kText.at("scaling-without-theta", "expected"), dict.key),
                 said<"of_class">(kText.at("scaling-without-theta", "says"), shortest(class_theta(file)))));

@@ -188,7 +188,7 @@ Findings on_sliding_layers(const LintContext& file) {
   Findings all;
   const auto window = file.number("sliding_window");
   for (const RopeDictionary& dict : file.ropes()) {
-    if (dict.label != "sliding_attention" || !scales(file, dict) || file.type_of(dict) == "proportional" ||
+    if (dict.label != "sliding_attention" || !file.scales(dict) || file.type_of(dict) == "proportional" ||
         !window)
       continue;
     const double trained =
@@ -204,7 +204,7 @@ Findings on_sliding_layers(const LintContext& file) {
 Findings kinds_unsaid(const LintContext& file) {
   if (!file.reads_by_kind() || file.family()->rope.dicts == RopeDicts::both_kinds) return {};
   for (const RopeDictionary& dict : file.ropes())
-    if (dict.key == file.at("rope_scaling") && scales(file, dict))
+    if (dict.key == file.at("rope_scaling") && file.scales(dict))
       return {finding(file, dict.key, kText.at("scaled-layers-unsaid", "expected"),
                       kText.at("scaled-layers-unsaid", "says"))};
   return {};
