@@ -429,7 +429,7 @@ def bare_of(cls, config, layers, table):
         by_streams = hasattr(own, "mrope_section")
         if by_streams and not fits(own, config):
             raise NoAnswer("its rotation does not fit its head")
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": own}), config)):
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": own}), config):
             f = f.sort(descending=True).values if by_streams else f  # ERNIE's stand in another order than its pairs
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
     if not table and (digests or not any(group.get("turned") for group in layers)):
