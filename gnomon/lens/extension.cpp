@@ -9,12 +9,19 @@
 namespace gnomon {
 namespace {
 
-// Every rope of the spec under another name, with more options beside its own; how many there were.
+// Every rope of the spec that turns forward under another name, with more options beside its own; how many there were. The
+// others know no other direction.
 int rename(Spec& spec, const std::string& name, const NamedOptions& more) {
   int found = 0;
   const auto change = [&](std::vector<Named>& all) {
     for (Named& named : all) {
       if (named.name != "rope") continue;
+      const auto direction = std::find_if(named.options.begin(), named.options.end(),
+                                          [](const auto& option) { return option.first == "direction"; });
+      if (direction != named.options.end()) {
+        if (direction->second.print() != "forward") continue;
+        named.options.erase(direction);
+      }
       ++found, named.name = name;
       named.options.insert(named.options.end(), more.begin(), more.end());
     }
@@ -43,7 +50,7 @@ std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::in
   for (const auto& [name, options] : methods) {
     Spec spec = trained;
     if (rename(spec, name, options) == 0)
-      throw Error(Fault::usage, text("'", trained.print(), "': no layer uses rope"));
+      throw Error(Fault::usage, text("'", trained.print(), "': no layer uses rope(direction=forward)"));
     all.push_back({name, spec});
   }
   return all;

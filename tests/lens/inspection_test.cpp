@@ -89,6 +89,7 @@ TEST(WaysOfReading, SpecsKeepWhatTheModelTurnsBy) {
             "add(none, scale=off)+self_extend(theta=100000, pairing=adjacent, "
             "window=50, group=3)+window(size=8)");
   EXPECT_TRUE(refuses([] { extensions(Spec::parse("alibi"), 2, 100); }));
+  EXPECT_TRUE(refuses([] { extensions(Spec::parse("rope(direction=backward)"), 2, 100); }));
   EXPECT_TRUE(refuses([&] { extensions(trained, 1, 100); }));
 }
 
