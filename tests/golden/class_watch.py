@@ -64,7 +64,7 @@ class Watching(TorchFunctionMode):
         alone = float(slope.double().mean()) * products[n][2] * changed(products[n][1].detach(), q @ k.transpose(1, 2), seen)
         scale = alone * factor(q, maps) * factor(k, maps)
         rest = logits.detach().reshape(-1, self.tokens, self.tokens) - alone * q @ k.transpose(1, 2)
-        return {"module": None, "q": q[None], "k": k[None], "mask": seen[None, None], "scale": scale, "turns": turns,
+        return {"module": None, "layer": None, "q": q[None], "k": k[None], "mask": seen[None, None], "scale": scale, "turns": turns,
                 "bias": added(rest, seen)}
 
 
@@ -90,7 +90,7 @@ class Reaching:
             seen[query] = reached.abs().amax(-1) > 0
         heads = getattr(module, "num_attention_heads", None) or module.num_heads
         rows = torch.zeros(1, heads, tokens, getattr(module, "attention_head_size", None) or module.head_dim)
-        self.calls.append({"module": module, "q": rows, "k": rows, "mask": seen[None, None], "scale": None, "turns": []})
+        self.calls.append({"module": module, "layer": None, "q": rows, "k": rows, "mask": seen[None, None], "scale": None, "turns": []})
 
 
 def added(rest, seen):

@@ -236,7 +236,8 @@ const std::set<std::string> kUnknown{"blt",
                                      "cpmant",
                                      "fnet",
                                      "funnel",
-                                     "mobilebert",
+                                     "gpt_neox_japanese",
+                                     "longformer",
                                      "mra",
                                      "musicgen_decoder",
                                      "musicgen_melody_decoder",
@@ -245,7 +246,7 @@ const std::set<std::string> kUnknown{"blt",
                                      "reformer",
                                      "sam3_lite_text_text_model",
                                      "t5gemma2_text",
-                                     "videoprism_text_model",
+                                     "trocr",
                                      "yoso"};
 TEST(Classes, UnknownTypesStandInTheList) {
   std::set<std::string> unknown;

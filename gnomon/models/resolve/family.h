@@ -121,6 +121,15 @@ struct Indexer {
   bool every_said = false;  // if indexer_types, index_topk_pattern or index_topk_freq does not say it
 };
 
+// Heads that divide another width than the model's, or of which attention has a part only.
+struct HeadShare {
+  std::string_view width_key = {}, width_if = {};  // MobileBERT's bottleneck, unless the flag is false
+  std::int64_t width = 0;
+  std::string_view ratio_key =
+      {};  // ConvBERT: one head of so many; half of the width is left to a convolution
+  std::int64_t ratio = 0;
+};
+
 // Layers that see everything have other heads: Gemma 4.
 struct FullHeads {
   std::string_view head_dim_key = {};
@@ -268,6 +277,7 @@ struct PlaceTable {
   std::string_view scaled_key = {};
   // The layers turn in place of it where the file has this word under this key (ESM).
   std::string_view turned_key = {}, turned_word = {};
+  std::string_view note = {};  // what else the class does there, which no spec says
 };
 
 struct Family {
@@ -304,7 +314,8 @@ struct Family {
   bool head_by_width = false;        // width / heads, whatever head_dim says
   std::string_view per_kv_key = {};  // query heads for each KV head, in place of a number of heads
   std::int64_t per_kv = 0;
-  std::int64_t attentions = 1;       // of each layer; they are numbered as layers
+  std::int64_t attentions = 1;  // of each layer; they are numbered as layers
+  HeadShare share = {};
   std::string_view one_kv_key = {};  // true or absent: one KV head for all, whatever keys.kv_heads says
   std::string_view shared_key = {};  // so many of the last layers use the keys of earlier ones
   std::int64_t shared = 0;

@@ -1,5 +1,7 @@
 #include "gnomon/models/resolve/sizes.h"
 
+#include <algorithm>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -117,6 +119,23 @@ std::int64_t kv_heads_of(FileReading& file, const Family& family, std::int64_t h
   return read.size("kv_heads", keys.kv_heads, standard, most::heads);
 }
 
+// ConvBERT's and MobileBERT's: attention has a part of the heads, or a width of its own.
+void share_heads(FileReading& file, const HeadShare& share, SizeReader& read, Sizes& s) {
+  if (share.ratio) {
+    const std::int64_t ratio = file.whole(share.ratio_key, 1, most::heads).value_or(share.ratio);
+    s.heads = std::max<std::int64_t>(1, s.heads / ratio), s.kv_heads = s.heads;
+    read.derive("heads", s.heads, file.at(share.ratio_key), "a part of them; a convolution has the rest");
+    s.head_dim = read.say("head_dim", s.width / s.heads / 2, "", "half of the width, by those heads");
+    return;
+  }
+  const bool narrow = file.flag(share.width_if).value_or(true);
+  const std::int64_t width =
+      narrow ? file.whole(share.width_key, 1, most::width).value_or(share.width) : s.width;
+  s.head_dim = read.derive("head_dim", width / s.heads, file.at(narrow ? share.width_key : share.width_if),
+                           narrow ? "this width / heads" : "false: width / heads");
+  if (s.head_dim < 1) file.wrong(share.width_key, text("at least the number of heads, ", s.heads));
+}
+
 // Of these sizes, the width of a head.
 std::int64_t head_of(FileReading& file, const Family& family, const Sizes& s, SizeReader& read) {
   if (family.mla.present()) return mla_head(file, family.mla, read);
@@ -136,7 +155,11 @@ void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes
     s.heads = read.size_by(SizeKeys{}.heads, "heads", family.keys.heads, family.sizes.heads, most::heads);
   s.kv_heads = kv_heads_of(file, family, s.heads, read);
   if (!family.per_kv_key.empty()) s.heads = heads_of_groups(file, family, s.kv_heads, read);
-  s.head_dim = head_of(file, family, s, read);
+  if (family.share.width || family.share.ratio) {
+    share_heads(file, family.share, read, s);
+  } else {
+    s.head_dim = head_of(file, family, s, read);
+  }
 }
 
 }  // namespace

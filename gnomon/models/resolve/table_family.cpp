@@ -86,6 +86,8 @@ void resolve_table(const Resolving& task) {
       {"length", text(usable),
        task.file.has(task.family.keys.longest) ? task.file.at(task.family.keys.longest) : "",
        before && within ? "its rows minus those before the first token" : "one row for each position"});
+  if (!task.family.table.note.empty())
+    answer.because.push_back({"input", answer.input.input->name, "", std::string(task.family.table.note)});
   const std::vector<SpecPart> parts = by_distance(task);
   const std::vector<LayerKind> kinds = task.family.windows.which == WindowRule::Which::none
                                            ? std::vector<LayerKind>(std::size_t(task.sizes.layers))

@@ -90,7 +90,7 @@ const Family kFamilies[] = {
      .sliding = {.heads = 48, .kv_heads = 8, .head_dim = 128},
      .log_floor = 128000},
     {.name = "pix2struct",
-     .types = {"pix2struct_text_model", "pix2struct"},
+     .types = {"pix2struct_text_model"},
      .method = Method::t5_alone,
      .sizes = {768, 12, 12, 0, 64},
      .keys = {.layers = "num_layers", .heads = "num_heads", .kv_heads = {}, .head_dim = "d_kv"}},
