@@ -239,6 +239,8 @@ struct RopeFacts {
   double partial = 0;                                      // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";  // at the top level; empty: the class's own counts
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
+  bool part_fails =
+      false;  // it has frequencies for that part, and an attention that turns the whole head: no part runs
   bool null_theta = false;     // a base of null means that no layer turns
   bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
