@@ -83,7 +83,7 @@ const Family kFamilies[] = {
      .windows = kUntyped,
      .rope = {.types_v4 = {{"linear", "dynamic"}, 2}}},
     {.name = "granite",
-     .types = {"granite"},
+     .types = {"granite", "granite_speech_plus", "granite_speech"},
      .gguf = {"granite"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .scale = AttentionScale::multiplier,

@@ -96,7 +96,7 @@ const Family kFamilies[] = {
                  .typed = false},
      .rope = {.partial = 0.5, .partial_key = {}, .plain_partial = true}},
     {.name = "nemotron_h",
-     .types = {"nemotron_h"},
+     .types = {"nemotron_h", "nemotron_h_omni", "nemo_speechlm"},
      .sizes = {4096, 4, 32, 8, 128, 4096},
      .windows = {.which = Which::pattern,
                  .cycle = "lmfx",

@@ -44,7 +44,7 @@ const Family kFamilies[] = {
      .mla = {.nope = 128, .rope = 64, .value = 128, .unscaled_in_v4 = true},
      .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v3",
-     .types = {"deepseek_v3"},
+     .types = {"deepseek_v3", "kimi_k25"},
      .sizes = {7168, 61, 128, 128, 0, 4096},
      .windows = kUntyped,
      .mla = {.nope = 128, .rope = 64, .value = 128, .pairing_key = "rope_interleave"},

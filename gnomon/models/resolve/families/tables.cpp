@@ -15,7 +15,7 @@ constexpr PlaceTable kKosmosTable{
 // Learned tables or sinusoids beside the words.
 const Family kFamilies[] = {
     {.name = "bert",
-     .types = {"bert"},
+     .types = {"bert", "vision-text-dual-encoder"},
      .gguf = {"bert"},
      .method = Method::table,
      .sizes = {768, 12, 12, 0, 0, 512},

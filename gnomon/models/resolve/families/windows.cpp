@@ -63,7 +63,7 @@ constexpr WindowRule beam_windows() {
 // RoPE, and layers that see a window or carry no position.
 const Family kFamilies[] = {
     {.name = "mistral",
-     .types = {"mistral", "mistral3"},
+     .types = {"mistral", "mistral3", "idefics2"},
      .sizes = {4096, 32, 32, 8, 0, 131072},
      .windows = kEveryLayer4096,
      .rope = {.null_head_v4 = true, .fills_null_head = true}},
@@ -168,7 +168,7 @@ const Family kFamilies[] = {
      .windows = every_last(4, 4096),
      .rope = {.theta = 5e5, .theta_v4 = 1e4, .dicts = RopeDicts::by_kind, .fills_null_head = true}},
     {.name = "exaone4",
-     .types = {"exaone4"},
+     .types = {"exaone4", "exaone4_5"},
      .gguf = {"exaone4"},
      .sizes = {4096, 32, 32, 32, 0, 2048},
      .windows = every_last(4, 4096, "sliding_window_pattern"),
@@ -188,7 +188,7 @@ const Family kFamilies[] = {
      .windows = kGraniteWindows,
      .no_position = NoPosition::theta_zero},
     {.name = "modernbert",
-     .types = {"modernbert"},
+     .types = {"modernbert", "pe_video", "pe_audio_video", "pe_audio", "modernvbert", "colmodernvbert"},
      .gguf = {"modern-bert"},
      .sizes = {768, 22, 12, 0, 0, 8192},
      .keys = kNoGroups,
