@@ -52,7 +52,7 @@ const Family kFamilies[] = {
      .causal = false,
      .table = {.padded = true, .pad_fixed = true}},
     {.name = "opt",
-     .types = {"opt"},
+     .types = {"opt", "blip-2", "instructblip", "instructblipvideo"},
      .method = Method::table,
      .sizes = {768, 12, 12, 0, 0, 2048},
      .width_by_heads = true,
