@@ -49,7 +49,7 @@ def test_encodings_lists_objects():
         assert e["paper"].startswith("https://") and 2017 <= e["year"] <= 2026 and e["formula"] and e["pitfall"]
     assert len(listed) >= 60
     one = json.loads(gnomon("encodings", "rope", "--json", check=0).stdout)
-    assert [o["name"] for o in one["options"]] == ["theta", "pairing", "fraction", "channels", "rounding", "offset", "side"]
+    assert [o["name"] for o in one["options"]] == ["theta", "pairing", "fraction", "channels", "rounding", "offset", "side", "direction"]
     assert "rope" in gnomon("encodings", check=0).stdout
     assert "adjacent | halves" in gnomon("encodings", "rope", check=0).stdout
     assert "concat" in gnomon("encodings", "concat", check=0).stdout

@@ -174,6 +174,8 @@ struct RopeFacts {
   double partial = 0;  // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
+  bool part_fails =
+      false;  // it has frequencies for that part, and an attention that turns the whole head: no part runs
   bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so

@@ -116,7 +116,7 @@ class Rope {
                           : part > 0 && part < 1 ? "partial-rotation-dropped"
                                                  : "partial-rotation-impossible"});
     }
-    if (type_ != "default" && part > 0 && part < 1 && whole_head())
+    if (part > 0 && part < 1 && (facts_.part_fails || (type_ != "default" && whole_head())))
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
                           "this type computes cos and sin for a part of the head, but the attention of the "
                           "class rotates all of it: "

@@ -34,7 +34,8 @@ Findings not_divisible(const LintContext& file) {
   auto heads = file.whole(SizeKeys{}.heads);
   if (!heads) heads = file.whole(family.keys.heads);
   const bool has_head_dim = file.has(family.keys.head_dim) || family.sizes.head_dim || family.mla.rope;
-  const bool of_class = width == family.sizes.width && heads == family.sizes.heads;  // GLM-4.5's are 4096 and 96
+  const bool of_class =
+      width == family.sizes.width && heads == family.sizes.heads;  // GLM-4.5's are 4096 and 96
   if (!width || !heads || *width < 1 || *heads < 1 || *width % *heads == 0 || of_class ||
       (has_head_dim && !family.width_by_heads))
     return {};

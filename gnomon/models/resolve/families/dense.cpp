@@ -338,7 +338,7 @@ const Family kFamilies[] = {
      .types = {"solar_open"},
      .sizes = {4096, 48, 64, 8, 128, 131072},
      .windows = kUntyped,
-     .rope = {.theta = 1e6, .plain_partial = true}},
+     .rope = {.theta = 1e6, .plain_partial = true, .part_fails = true}},
 };
 
 }  // namespace
