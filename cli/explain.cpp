@@ -126,12 +126,12 @@ int list_families(const ExplainOptions& o) {
     fmt::print("{}", o.markdown ? pages::families_markdown() : pages::families_json() + "\n");
     return 0;
   }
-  std::size_t types = 0;
   for (const Family& family : families()) {
-    types += family.types.size();
     fmt::print("{}\n  {}\n", join(family.types, ", "), wrapped(pages::family_position(family), 2));
+    if (const auto larger = pages::larger_models(family); !larger.empty())
+      fmt::print("  {}\n", wrapped(text("within ", join(larger, ", ")), 2));
   }
-  fmt::print("\n{} model types in {} families\n", types, families().size());
+  fmt::print("\n{} model types in {} families\n", pages::count_types(), families().size());
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/layers.h"
+#include "gnomon/models/resolve/wrappers.h"
 #include "gnomon/models/run/names.h"
 
 namespace gnomon::pages {
@@ -105,14 +106,25 @@ std::string family_position(const Family& f) {
   return single.empty() ? position(f) : text(position(f), "; layers: ", single);
 }
 
-std::string families_markdown() {
+std::size_t count_types() {
   std::size_t types = 0;
-  for (const Family& f : families()) types += f.types.size();
+  for (const Family& f : families()) types += f.types.size() + larger_models(f).size();
+  return types;
+}
+std::vector<std::string_view> larger_models(const Family& f) {
+  std::vector<std::string_view> all;
+  for (const Wrapper& wrapper : wrappers())
+    if (std::find(f.types.begin(), f.types.end(), wrapper.text) != f.types.end())
+      all.insert(all.end(), wrapper.types.begin(), wrapper.types.end());
+  return all;
+}
+
+std::string families_markdown() {
   std::string out = text(
       "# Families\n\nGenerated from the rows of families by `gnomon explain --families --markdown`; a test "
       "compares the "
       "two. gnomon knows ",
-      types, " values of `model_type` in ", families().size(),
+      count_types(), " values of `model_type` in ", families().size(),
       " families. `explain` and `lint` read their `config.json`, and their GGUF files where an architecture "
       "is named. "
       "`inspect` runs those that name a format of weights.\n\n| family | model_type | position | layers | "
@@ -121,6 +133,14 @@ std::string families_markdown() {
   for (const Family& f : families())
     out += text("| ", f.name, " | ", words(f.types), " | ", position(f), " | ", layers(f), " | ",
                 words(f.gguf), " | ", runs_from(f), " | ", compared(f), " |\n");
+  out +=
+      "\n## Larger models\n\nTheir file keeps that of a language model in an object. Where it has no such "
+      "object, "
+      "gnomon takes what the larger class fills in.\n\n| family of the language model | model_type "
+      "|\n|---|---|\n";
+  for (const Family& f : families())
+    if (const auto larger = larger_models(f); !larger.empty())
+      out += text("| ", f.name, " | ", words(larger), " |\n");
   return out;
 }
 
@@ -129,6 +149,7 @@ std::string families_json() {
   for (const Family& f : families())
     all.push_back({{"family", f.name},
                    {"model_types", f.types},
+                   {"larger_models", larger_models(f)},
                    {"own_code", f.own_code},
                    {"gguf", f.gguf},
                    {"position", position(f)},

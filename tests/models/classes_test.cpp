@@ -1,4 +1,4 @@
-// What the classes of transformers 5.23 did with position when they ran (tests/golden/make_classes.py), against what gnomon explains
+// What the classes of transformers 5.23 did with position when they ran (tests/golden/make_classes.py, make_wrappers.py), against what gnomon explains
 // from the files that they wrote: with every key, without the keys that the class has by itself, and with none.
 #include <gtest/gtest.h>
 
@@ -171,9 +171,8 @@ TEST(Classes, EveryKnownTypeDoesWhatItsClassDoes) {
 }
 
 // The class of full size, of a file that names it and nothing else.
-std::string wrong_bare(const Json& c) {
-  const Json& want = c.at("bare");
-  const Resolved answer = resolve(Config::parse(Json{{"model_type", c.at("type")}}.dump(), "config.json"));
+std::string wrong_bare(const Json& file, const Json& want) {
+  const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
   if (answer.width != want.at("width")) return text("width ", answer.width);
   std::set<std::int64_t> numbers;
   std::set<std::size_t> used;
@@ -199,21 +198,60 @@ std::string wrong_bare(const Json& c) {
 TEST(Classes, AFileWithNothingIsTheClassOfFullSize) {
   for (const Json& c : recorded().at("classes")) {
     if (!known(c) || c.at("bare").is_null()) continue;
-    EXPECT_EQ(wrong_bare(c), "") << c.at("type").dump() << " " << c.at("bare").dump();
+    const Json file{{"model_type", c.at("type")}};
+    EXPECT_EQ(wrong_bare(file, c.at("bare")), "") << file.dump() << " " << c.at("bare").dump();
   }
 }
 
+const Json& larger_models() {
+  static const Json all = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "wrappers.json"));
+  return all;
+}
+const Json& small_model(const Json& larger) {
+  const Json& all = recorded().at("classes");
+  return *std::find_if(all.begin(), all.end(), [&](const Json& c) {
+    return c.at("type") == larger.at("inner") && !c.contains("file");
+  });
+}
+
+// As their classes write them; without the type of the language model and what its class has by itself; with its settings at the
+// top level, where the class looks there.
 TEST(Classes, LargerModelsKeepThemInAnObject) {
-  for (const auto& [outer, inner] : recorded().at("wrappers").items())
-    for (const Json& c : recorded().at("classes")) {
-      if (c.at("type") != inner[1] || !known(c)) continue;
-      Json file = c.at("config");
-      std::string key = inner[0];
-      for (auto dot = key.rfind('.'); dot != std::string::npos; dot = key.rfind('.'))
-        file = Json{{key.substr(dot + 1), file}}, key.resize(dot);
-      file = Json{{"model_type", outer}, {key, file}};
-      EXPECT_EQ(difference(file, c.at("layers")), "") << file.dump();
+  int compared = 0;
+  for (const Json& larger : larger_models()) {
+    const Json& small = small_model(larger);
+    if (!known(small)) continue;
+    for (const char* file : {"file", "older", "flat"}) {
+      if (larger.at(file).is_null()) continue;
+      EXPECT_EQ(difference(larger.at(file), small.at("layers")), "") << file << " " << larger.at(file).dump();
+      ++compared;
     }
+  }
+  EXPECT_GE(compared, 150);
+}
+
+// The key says how many heads of keys attention sees: not so of latent attention.
+bool shares_keys(const Json& c) {
+  const auto kv = c.at("config").find("num_key_value_heads");
+  const Json& heads = c.at("layers")[0].at("heads");
+  return kv != c.at("config").end() && heads.is_array() && heads[1] == *kv;
+}
+
+// A larger model whose file has no object for its language model is that of its class.
+TEST(Classes, LargerModelsFillInWhatTheirFileLeavesOut) {
+  for (const Json& larger : larger_models()) {
+    const Json& want = larger.at("bare");
+    if (want.is_null() || !known(small_model(larger))) continue;
+    const Json file{{"model_type", larger.at("type")}};
+    EXPECT_EQ(wrong_bare(file, want), "") << file.dump() << want.dump();
+    const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+    if (shares_keys(small_model(larger))) {
+      EXPECT_EQ(answer.layers.back().kv_heads, want.at("kv_heads")) << file.dump();
+    }
+    if (!want.at("longest").is_null() && !answer.input.input) {
+      EXPECT_EQ(answer.longest, want.at("longest")) << file.dump();
+    }
+  }
 }
 
 // Types of transformers 5.23 with a class of text that gnomon has no row for. The list may only become shorter.
