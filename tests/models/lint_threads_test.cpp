@@ -67,7 +67,7 @@ constexpr Thread kThreads[] = {
          "max_position_embeddings": 32768, "rope_theta": 600000, "partial_rotary_factor": 0.5, "rotary_dim": 128})",
      R"({"model_type": "bailing_moe", "hidden_size": 1024, "num_attention_heads": 8, "head_dim": 128, "num_hidden_layers": 2,
          "max_position_embeddings": 32768, "rope_theta": 600000, "partial_rotary_factor": 0.5, "rotary_dim": 64})"},
-    {"vllm#57289", "value-type-refused",
+    {"vllm#57289", "scaling-replaces-kinds",
      R"({"model_type": "gemma4_text", "hidden_size": 1024, "num_attention_heads": 8, "head_dim": 64, "num_hidden_layers": 2,
          "max_position_embeddings": 32768, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
          "rope_scaling": null, "rope_theta": null, "rope_parameters": {
