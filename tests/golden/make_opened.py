@@ -31,6 +31,7 @@ import torch
 import transformers
 from make_architectures import size_of
 from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 FOLDER = pathlib.Path(__file__).parent / "opened"
 B, T, V, PAD = 2, 8, 24, 1
@@ -166,6 +167,18 @@ LAST = {
     "deberta_v2_one_term": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "pos_att_type": "p2c", "norm_rel_ebd": "none", "hidden_act": "silu",
                                                          "num_attention_heads": 1}),
 }
+# Words narrower than the stream, and feed-forward parts that differ from layer to layer. Their seeds are of their own.
+NARROW = {
+    "electra_small": ("ElectraForMaskedLM", BERT | {"embedding_size": 6, "type_vocab_size": 3}),
+    "electra_wide": ("ElectraModel", BERT | {"embedding_size": 12, "hidden_act": "relu"}),
+    "opt_narrow": ("OPTForCausalLM", OPT | {"word_embed_proj_dim": 6, "do_layer_norm_before": False}),
+    "opt_narrow_own_head": ("OPTForCausalLM", OPT | {"word_embed_proj_dim": 10, "tie_word_embeddings": False}),
+    "qwen3_moe_first_dense": ("Qwen3MoeForCausalLM", QWEN3_MOE | {"mlp_only_layers": [0]}),
+    "qwen3_moe_every_second": ("Qwen3MoeForCausalLM", QWEN3_MOE | {
+        "num_hidden_layers": 4, "mlp_only_layers": [1], "decoder_sparse_step": 2, "norm_topk_prob": True}),
+    "gpt_oss_mxfp4": ("GptOssForCausalLM", GPT_OSS | {"hidden_size": 32, "intermediate_size": 32}),
+}
+FIRST_NARROW = 400
 WHOLE = T5 | {"decoder_start_token_id": 0, "eos_token_id": None, "bos_token_id": None}
 # Encoders with decoders, beside t5_whole. Their seeds begin here.
 PAIRS = {
@@ -188,7 +201,7 @@ def made(name, kind, config, seed):
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             mean, deviation = size_of(key, parameter, model.config)
-            if name in PAIRS and parameter.ndim == 2 and "relative_attention_bias" not in key:
+            if name in PAIRS | PAIR_GGUFS and parameter.ndim == 2 and "relative_attention_bias" not in key:
                 deviation *= 0.6  # rows between the layers of order one, although nothing scales T5's logits
             parameter.copy_((mean + deviation * torch.randn(parameter.shape)).to(HALVES))
     return model
@@ -224,12 +237,15 @@ def write_layers(folder, model, seed):
         written = generated(model, inputs[:, :PROMPT]) if decodes else None
         if written or not decodes:
             break
+    last = []
+    if back := getattr(getattr(getattr(model, "model", None), "decoder", None), "project_out", None):
+        back.register_forward_pre_hook(lambda _, rows: last.append(rows[0]))  # OPT's last rows are wider than what it returns
     result = model(input_ids=inputs, output_hidden_states=True, return_dict=True)
     head = "logits" in result
     outputs = result.logits if head else result.last_hidden_state
     assert outputs.abs().max() > 0.5
     expected = {"inputs": inputs.tolist(), "head": head, "outputs": digits(outputs, 8),
-                "layers": [digits(rows, 8) for rows in result.hidden_states]}
+                "layers": [digits(rows, 8) for rows in [*result.hidden_states[:-1], (last or result.hidden_states)[-1]]]}
     if decodes:
         expected["generated"] = written
     (folder / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
@@ -265,7 +281,7 @@ def write_expected(folder, model, seed):
     model = model.float().eval()
     if hasattr(model, "encoder") and hasattr(model, "decoder"):
         return write_pair(folder, model, seed)
-    if folder.name in MORE | MORE_GGUFS | LAST:
+    if folder.name in MORE | MORE_GGUFS | LAST | NARROW | PAIR_GGUFS:
         return write_layers(folder, model, seed)
     inputs = drawn_inputs(model, seed + 1000)
     result = model(input_ids=inputs)
@@ -277,8 +293,27 @@ def write_expected(folder, model, seed):
     return float(outputs.abs().max())
 
 
+def in_four_bits(folder, model):
+    """Draws the experts of gpt-oss anew as blocks and scales, which the file has instead, as openai/gpt-oss-20b has them; the
+    model gets what transformers makes of them."""
+    path = folder / "model.safetensors"
+    tensors, state = load_file(path), model.state_dict()
+    for key in [key for key in tensors if key.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, rows, columns = tensors.pop(key).shape
+        blocks = torch.randint(0, 256, (experts, columns, rows // 32, 16), dtype=torch.uint8)
+        scales = torch.randint(121, 125, (experts, columns, rows // 32), dtype=torch.uint8)
+        tensors |= {key + "_blocks": blocks, key + "_scales": scales}
+        state[key] = convert_moe_packed_tensors(blocks, scales)
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    model.load_state_dict(state)
+    return model
+
+
 def write_folder(name, seed):
-    kind, config = (CASES | VARIANTS | MORE | LAST | PAIRS)[name]
+    kind, config = (CASES | VARIANTS | MORE | LAST | NARROW | PAIRS)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
@@ -289,6 +324,9 @@ def write_folder(name, seed):
         tensors = load_file(path)
         tensors["lm_head.weight"] = torch.randn(tensors["shared.weight"].shape).to(HALVES)
         save_file(tensors, path, metadata={"format": "pt"})
+    if name.endswith("mxfp4"):
+        most = write_expected(folder, in_four_bits(folder, model), seed)
+        return print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}")
     # Falcon's eager attention adds ALiBi a second time: it is in the mask already (modeling_falcon.py, FalconModel.forward).
     attention = "sdpa" if name == "falcon_alibi" else "eager"
     loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention)
@@ -421,6 +459,94 @@ MORE_GGUFS = {
 }
 
 
+PAIR_GGUFS = {
+    "gguf_t5": ("t5", "T5ForConditionalGeneration", WHOLE | {"tie_word_embeddings": False, "num_decoder_layers": 1}),
+    "gguf_t5_gated": ("t5", "T5ForConditionalGeneration", WHOLE | {
+        "tie_word_embeddings": False, "feed_forward_proj": "gated-gelu", "num_heads": 3, "decoder_start_token_id": 3}),
+    "gguf_umt5": ("t5", "UMT5ForConditionalGeneration", WHOLE),
+    "gguf_t5_encoder": ("t5encoder", "T5EncoderModel", WHOLE),
+    "gguf_nomic_bert": ("nomic-bert", "NomicBertModel", NOMIC),
+}
+FIRST_PAIR_GGUF = 600
+# How the files of Nomic's own code name what transformers has renamed.
+NOMIC_NAMES = {"layers.": "encoder.layers.", "self_attn.o_proj": "attn.out_proj", "mlp.gate_proj": "mlp.fc12", "mlp.up_proj": "mlp.fc11",
+               "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1", "post_mlp_layernorm": "norm2", "embeddings.LayerNorm": "emb_ln"}
+
+
+def as_published(state, config):
+    """Lists (name as the converter reads it, keys of the state that it is made of, one below the other)."""
+    if config.model_type != "nomic_bert":
+        return [(key, [key]) for key in state if not key.startswith(("encoder.embed_tokens", "decoder.embed_tokens"))]
+    all = []
+    for key in state:
+        name = key
+        for ours, theirs in NOMIC_NAMES.items():
+            name = name.replace(ours, theirs)
+        if "q_proj" in key:
+            all.append((name.replace("self_attn.q_proj", "attn.Wqkv"), [key.replace("q_proj", part + "_proj") for part in "qkv"]))
+        elif "k_proj" not in key and "v_proj" not in key:
+            all.append((name, [key]))
+    return all
+
+
+def write_t5_keys(writer, config):
+    # conversion/t5.py
+    writer.add_context_length(512)
+    writer.add_embedding_length(config.d_model)
+    writer.add_feed_forward_length(config.d_ff)
+    writer.add_block_count(config.num_layers)
+    writer.add_decoder_block_count(config.num_decoder_layers)
+    writer.add_head_count(config.num_heads)
+    writer.add_key_length(config.d_kv)
+    writer.add_value_length(config.d_kv)
+    writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    writer.add_relative_attn_buckets_count(config.relative_attention_num_buckets)
+    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
+    writer.add_decoder_start_token_id(config.decoder_start_token_id)
+
+
+def write_published_gguf(name, seed):
+    """Of models whose tensors the converter renames, joins or leaves out."""
+    arch, kind, options = PAIR_GGUFS[name]
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    # llama.cpp's buckets always end at 128 tokens, and it scales no logits.
+    model = made(name, kind, options | ({"relative_attention_max_distance": 128} if "t5" in arch else {}), seed)
+    config, state = model.config, model.state_dict()
+    if name == "gguf_umt5":
+        config.tie_word_embeddings = False
+    writer = gguf.GGUFWriter(folder / "model.gguf", arch)
+    write_t5_keys(writer, config) if "t5" in arch else write_keys(writer, arch, config)
+    of_arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == arch)
+    names = gguf.get_tensor_name_map(of_arch, config.num_hidden_layers)
+    own_head = name == "gguf_t5_gated"
+    for key, parts in as_published(state, config):
+        if key == "lm_head.weight" and not own_head:
+            continue
+        w = np.concatenate([state[part].float().numpy() for part in parts])
+        if key == "lm_head.weight":
+            w = w[::-1].copy()
+        of = F16 if w.ndim >= 2 and "relative_attention_bias" not in key else gguf.GGMLQuantizationType.F32
+        packed = gguf.quants.quantize(w, of)
+        writer.add_tensor(names.get_name(key, try_suffixes=(".weight", ".bias")), packed, raw_dtype=of)
+        read = torch.tensor(gguf.quants.dequantize(packed, of).reshape(w.shape))
+        for part, rows in zip(parts, read.chunk(len(parts)), strict=True):
+            state[part] = rows.clone()
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    if own_head:
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+    for key in state:
+        if key.endswith("embed_tokens.weight") or (key == "lm_head.weight" and not own_head):
+            state[key] = state["shared.weight"]
+    model.load_state_dict(state)
+    most = write_expected(folder, model, seed)
+    print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}")
+
+
 def write_keys(writer, arch, config):
     """What the converter writes of a config (conversion/base.py, TextModel.set_gguf_parameters, and the architecture's own)."""
     def said(*names):
@@ -461,7 +587,7 @@ def write_keys(writer, arch, config):
         writer.add_sliding_window(config.sliding_window)
         writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
-    if arch == "bert":
+    if arch in ("bert", "nomic-bert"):
         writer.add_causal_attention(False)
         writer.add_token_type_count(config.type_vocab_size)
 
@@ -530,6 +656,8 @@ def write_gguf(name, seed):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in [*enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]), *enumerate(PAIRS, FIRST_PAIR)]:
+    for seed, chosen in [*enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]), *enumerate(NARROW, FIRST_NARROW),
+                         *enumerate(PAIRS, FIRST_PAIR), *enumerate(PAIR_GGUFS, FIRST_PAIR_GGUF)]:
         if not sys.argv[1:] or chosen in sys.argv[1:]:
-            (write_gguf if chosen.startswith("gguf_") else write_folder)(chosen, seed)
+            write = write_published_gguf if chosen in PAIR_GGUFS else write_gguf if chosen.startswith("gguf_") else write_folder
+            write(chosen, seed)
