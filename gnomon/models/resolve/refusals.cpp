@@ -78,7 +78,6 @@ struct EmptiedKey {
   std::string_view family, key, expected;
 };
 constexpr EmptiedKey kEmptied[] = {{"llama4", "attn_temperature_tuning", of_value("expected.flag")},
-                                   {"gemma4", "rope_scaling", of_value("expected.scaling")},
                                    {"phi", "partial_rotary_factor", of_value("expected.share")},
                                    {"phi3", "partial_rotary_factor", of_value("expected.share")},
                                    {"stablelm", "partial_rotary_factor", of_value("expected.share")},

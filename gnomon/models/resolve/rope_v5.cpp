@@ -250,7 +250,8 @@ class V5 {
   // Gemma 4, Laguna, MiMo, LFM3.
   void as_written() {
     const Config::Kind scaling = file_.kind("rope_scaling");
-    if (scaling != Config::Kind::absent && !filled(file_, "rope_scaling"))
+    if (rope_.dicts == RopeDicts::as_written && scaling != Config::Kind::absent &&
+        !filled(file_, "rope_scaling"))
       file_.wrong("rope_scaling", "no such key: null or empty, it still replaces rope_parameters");
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (!file_.has(in) && rope_.standard.empty())

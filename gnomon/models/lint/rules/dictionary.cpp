@@ -164,7 +164,9 @@ Findings scaling_dictionary(const LintContext& file) {
   const std::string key = file.at("rope_scaling");
   const bool flat = std::any_of(file.ropes().begin(), file.ropes().end(),
                                 [&](const RopeDictionary& dict) { return dict.key == key; });
-  const bool empty = file.config().kind(key) == Config::Kind::object && file.config().keys(key).empty();
+  const Config::Kind kind = file.config().kind(key);
+  const bool empty =
+      kind == Config::Kind::null || (kind == Config::Kind::object && file.config().keys(key).empty());
   if (!flat && !empty) return {};
   return {finding(file, key,
                   empty ? kText.at("scaling-replaces-kinds", "expected.empty")
