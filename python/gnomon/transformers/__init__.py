@@ -113,7 +113,8 @@ def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_hea
           value_dim: int | None = None, width: int | None = None, length: int | None = None, causal: bool | None = None,
           scale: float | None = None, soft_cap: float | None = None, seed: int = 0) -> Patched:
     """Replaces the position encoding of a loaded model by `spec`; returns a Patched. spec: one for all layers, or [one, another ...] in
-    turn, such as Explanation.model_spec for the model's own. The sizes, as in gnomon.make(), override those of the configuration.
+    turn, such as Explanation.model_spec for the model's own. A layer without attention has its turn too, and takes nothing. The sizes, as
+    in gnomon.make(), override those of the configuration.
 
     It supports models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
     Qwen, DeepSeek ...) or a table of positions (BERT, GPT-2). In a model of text and images it changes the text part.
@@ -130,7 +131,7 @@ def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_hea
     text = parts.text_of(model)
     sizes = {name: value for name, value in dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width,
                                                  length=length, causal=causal, scale=scale, soft_cap=soft_cap).items() if value is not None}
-    made = [_encoding(spec, layer, {**text.sizes(attention), **sizes}, seed) for layer, attention in enumerate(text.attentions)]
+    made = [_encoding(spec, layer, {**text.sizes(attention), **sizes}, seed) for layer, attention in zip(text.layers, text.attentions)]
     patched = Patched(model, [PositionEncoding(encoding) for encoding in made])
     for attention, position in zip(text.attentions, patched.positions):
         attention._gnomon_position = position.to(next(attention.parameters()).device)

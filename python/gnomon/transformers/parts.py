@@ -20,14 +20,16 @@ def _refuse(model: object, why: str, allowed: str) -> Error:
 
 
 class Text:
-    """The part of a model that reads text. attentions: the modules that compute attention, in the order of the layers. rotary, tables: the
-    modules that encode positions. configs: the configurations that name the attention to use."""
+    """The part of a model that reads text. attentions: the modules that compute attention, in the order of the layers. layers: the number
+    of the layer of each; in a hybrid model not all layers attend. rotary, tables: the modules that encode positions. configs: the
+    configurations that name the attention to use."""
 
     def __init__(self, whole: PreTrainedModel, model: PreTrainedModel) -> None:
         self.model = model
         named = dict(model.named_modules())
         attentions = {n: m for n, m in named.items() if hasattr(m, "scaling") and (hasattr(m, "layer_idx") or hasattr(m, "is_causal"))}
         self.attentions = list(attentions.values())
+        self.layers = [_number(path, n) for n, path in enumerate(attentions)]
         self.rotary = [m for m in named.values() if type(m).__name__.endswith("RotaryEmbedding")]
         self.tables = [m for n, m in named.items() if n.rpartition(".")[2] in ("position_embeddings", "wpe") and isinstance(m, nn.Embedding)]
         configs = [model.config, whole.config.get_text_config(), *(m.config for m in self.attentions if hasattr(m, "config"))]
@@ -63,6 +65,12 @@ class Text:
                 config.rope_parameters = {**rope, "llama_4_scaling_beta": 0.0}
                 found.append((attention, "config", config))
         return found
+
+
+def _number(path: str, otherwise: int) -> int:
+    """"layers.2.self_attn" to 2. A path without a number has no list of layers: then `otherwise`."""
+    last = _layer(path).rpartition(".")[2]
+    return int(last) if last.isdigit() else otherwise
 
 
 def _layer(path: str) -> str:
