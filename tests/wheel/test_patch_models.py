@@ -20,7 +20,7 @@ ROPE = "rope(theta=10000, pairing=halves)"
 @pytest.mark.parametrize("make", [tiny.llama, tiny.mistral, tiny.neox, tiny.glm4, tiny.smollm3, tiny.gemma, tiny.gemma3n, tiny.gpt_oss,
                                   tiny.llama4, tiny.deepseek2, tiny.deepseek3, lambda: tiny.deepseek3(rope_interleave=False),
                                   lambda: tiny.deepseek3(rope_parameters=tiny.YARN), tiny.qwen2_vl, tiny.llava, tiny.llama4_growing,
-                                  tiny.ministral3, tiny.diffllama, tiny.recurrent_gemma])
+                                  tiny.ministral3, tiny.diffllama, tiny.recurrent_gemma, tiny.qwen3_next, tiny.lfm2])
 def test_what_explain_says_of_a_model_changes_nothing(make):
     model = ready(make)
     before, padded = said(model), torch.ones_like(TOKENS)

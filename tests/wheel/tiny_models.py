@@ -101,6 +101,19 @@ def recurrent_gemma():
         **{**GROUPS, "num_hidden_layers": 3}, lru_width=32, attention_window_size=64))
 
 
+def qwen3_next():
+    """Linear attention, and attention in the last of four layers."""
+    return transformers.Qwen3NextForCausalLM(transformers.Qwen3NextConfig(
+        **{**GROUPS, "num_hidden_layers": 4}, head_dim=8, linear_num_value_heads=4, linear_num_key_heads=2, linear_key_head_dim=8,
+        linear_value_head_dim=8, num_experts=2, num_experts_per_tok=1, moe_intermediate_size=16, shared_expert_intermediate_size=16))
+
+
+def lfm2():
+    """Convolutions, and attention in every other layer."""
+    return transformers.Lfm2ForCausalLM(transformers.Lfm2Config(
+        **{**GROUPS, "num_hidden_layers": 4}, layer_types=["conv", "full_attention"] * 2))
+
+
 LATENT = dict(num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=12,
               num_experts_per_tok=1, moe_intermediate_size=16, first_k_dense_replace=1, n_group=1, topk_group=1)
 
