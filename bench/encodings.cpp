@@ -52,7 +52,8 @@ Relative against_none(const Entry& entry, std::int64_t B, std::int64_t T, int n)
 std::string error_at(const Entry& entry, double first) {
   try {
     char text[32];
-    std::snprintf(text, sizeof text, "%.1e", AttentionRun(entry.name, {1, kHeads, kSize}, Placement::consecutive(first, 8)).error());
+    std::snprintf(text, sizeof text, "%.1e",
+                  AttentionRun(entry.name, {1, kHeads, kSize}, Placement::consecutive(first, 8)).error());
     return text;
   } catch (const Error&) {
     return "no value";

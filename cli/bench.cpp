@@ -34,8 +34,8 @@ void print(const std::vector<Timing>& timings) {
   const auto per_cent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
   for (const Timing& t : timings) {
     const bool limit = t.name.starts_with("limit.");
-    table.add({t.name, significant(t.value), t.unit, limit ? "" : significant(t.limit), limit ? "" : per_cent(t.share),
-               text(per_cent(t.low), " to ", per_cent(t.high))});
+    table.add({t.name, significant(t.value), t.unit, limit ? "" : significant(t.limit),
+               limit ? "" : per_cent(t.share), text(per_cent(t.low), " to ", per_cent(t.high))});
   }
   fmt::print("{}", table.print());
 }

@@ -157,7 +157,8 @@ Program::Program(int argc, char** argv)
   add("sample", "generate text with a model that a study trained", sample_, describe_sample, cli::sample);
   add("claims", "measure claims about word and position, with verdicts", claims_, describe_claims,
       cli::claims);
-  add("bench", "time attention, training and rotation beside what this machine allows", bench_, describe_bench, cli::bench);
+  add("bench", "time attention, training and rotation beside what this machine allows", bench_,
+      describe_bench, cli::bench);
   add("rank", "one process of a run on several processes; started by mpirun", rank_, describe_rank, cli::rank)
       ->group("");
   add("worker", "one run of a study; started by `study`", worker_, describe_worker, cli::worker)->group("");

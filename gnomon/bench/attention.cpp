@@ -13,20 +13,22 @@ struct Sizes {
   std::int64_t B, H, T, D;
 };
 // A kind of term each: none; added to logits by distance; maps of rows; a second and a third product.
-constexpr const char* kTerms[] = {"none", "alibi", "t5", "kerple_log", "rope", "pope", "shaw", "deberta", "transformer_xl"};
+constexpr const char* kTerms[] = {"none", "alibi", "t5",      "kerple_log",    "rope",
+                                  "pope", "shaw",  "deberta", "transformer_xl"};
 
 BenchCase attention_case(const Sizes& s, const std::string& name, const std::string& encoding, int threads) {
   const double pairs = double(s.B * s.H) * double(s.T) * double(s.T + 1) / 2;
   const double operations = 12.0 * pairs * double(s.D);  // two products forward, twice as much backward
   const bool plain = encoding == "none";
   return {.name = plain ? name : text(name, ".", encoding),
-          .what = text("causal attention, forward and backward, ", plain ? "no term" : encoding, ", B ", s.B, ", H ", s.H,
-                       ", T ", s.T, ", D ", s.D),
+          .what = text("causal attention, forward and backward, ", plain ? "no term" : encoding, ", B ", s.B,
+                       ", H ", s.H, ", T ", s.T, ", D ", s.D),
           .unit = "GFLOP/s",
           .amount = operations / 1e9,
           .work = operations,
           .limit = {Resource::multiply_f32},
-          .bytes = 4.0 * double(s.B * s.T * s.H * s.D) * 12,  // q, k, v, out; again with the gradient of out; four gradients
+          .bytes = 4.0 * double(s.B * s.T * s.H * s.D) *
+                   12,  // q, k, v, out; again with the gradient of out; four gradients
           .threads = threads,
           .quick = s.D == 64 && s.T <= 512 && (plain || encoding == "alibi"),
           .prepare = [=] {
@@ -57,7 +59,8 @@ struct CachedToken {
     cache.append({T, k, k});
   }
   void token() {
-    AttendShape shape{.B = 1, .H = H, .queries = 1, .keys = T, .K = D, .D = D, .scale = 0.09f, .causal = true};
+    AttendShape shape{
+        .B = 1, .H = H, .queries = 1, .keys = T, .K = D, .D = D, .scale = 0.09f, .causal = true};
     shape.kv_heads = G;
     attend_cached(shape, {{q.data(), 0, 0, D}}, cache, {}, {}, {out.data(), 0, 0, D}, lse.data());
   }
@@ -90,9 +93,7 @@ std::vector<BenchCase> decode_cases(int threads) {
                    .limit = {Resource::read, bytes},
                    .threads = threads,
                    .quick = k == 16,
-                   .prepare = [T] {
-                     return [run = std::make_shared<CachedToken>(T)] { run->token(); };
-                   }});
+                   .prepare = [T] { return [run = std::make_shared<CachedToken>(T)] { run->token(); }; }});
   }
   return all;
 }

@@ -56,7 +56,10 @@ void AttentionRun::run() {
   dx_.assign(positions_.reads_content ? x_.size() : 0, 0.0f);
   const std::int64_t C = shape_.C;
   float* p = dprojections_.data();
-  ContentGrad grad{{dx_.data(), row_step(C)}, dqkv_.data(), dqkv_.data() + C, {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
+  ContentGrad grad{{dx_.data(), row_step(C)},
+                   dqkv_.data(),
+                   dqkv_.data() + C,
+                   {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
   attention_backward(layer_, positions_, content(), {dreturned_now_.data(), dqkv_.data(), grad}, a_);
   compile_backward(positions_.acting, place_, positions_.plan, positions_.dplan);
   if (input) input->input_backward(batch, e_.data(), dw_.data());

@@ -20,7 +20,7 @@ struct BenchCase {
   int threads;
   bool quick = false;  // is in the run of one minute
   // What is timed, with its arrays inside.
-  std::function<std::function<void()>()> prepare;
+  std::function<std::function<void()>()> prepare = {};
 };
 
 // Matrix products of a layer, by the library of the build and by our own. "product.y.512x128x384": y = x·wᵀ for 512 rows of 128

@@ -101,7 +101,8 @@ double on_threads(int threads, const Each& f) {
   constexpr std::int64_t kApart = 64;  // no two threads write into one cache line
   std::vector<float> sinks(std::size_t(threads) * kApart);
   std::vector<double> did(sinks.size());
-  parallel_for(threads, [&](std::int64_t t) { did[std::size_t(t * kApart)] = f(t, &sinks[std::size_t(t * kApart)]); });
+  parallel_for(threads,
+               [&](std::int64_t t) { did[std::size_t(t * kApart)] = f(t, &sinks[std::size_t(t * kApart)]); });
   double sum = 0;
   for (const double d : did) sum += d;
   return sum;
@@ -119,14 +120,17 @@ double multiply_rate(bool bf16, int threads) {
 double memory_rate(const Limit& limit, int threads) {
   constexpr std::int64_t kPiece = 64;
   const std::int64_t share = limit.bytes / std::int64_t(sizeof(float)) / threads / kPiece * kPiece;
-  if (share == 0) throw Error(Fault::usage, text("bench: ", limit.bytes, " bytes are too few for ", threads, " threads"));
+  if (share == 0)
+    throw Error(Fault::usage, text("bench: ", limit.bytes, " bytes are too few for ", threads, " threads"));
   // Made once for a run of the same size: the system's zeroing of new pages is no part of the limit.
   static Floats x, y;
   const std::size_t numbers = std::size_t(share * threads);
-  if (x.size() != numbers) check_memory("bench: a limit of the memory needs", 8 * numbers), x = Floats(numbers, 1.0f);
+  if (x.size() != numbers)
+    check_memory("bench: a limit of the memory needs", 8 * numbers), x = Floats(numbers, 1.0f);
   if (limit.resource == Resource::copy && y.size() != numbers) y = Floats(numbers, 1.0f);
   const std::int64_t times = std::max<std::int64_t>(1, (std::int64_t{1} << 28) / limit.bytes);
-  const double each = double(share * std::int64_t(sizeof(float))) * (limit.resource == Resource::read ? 1 : 2);
+  const double each =
+      double(share * std::int64_t(sizeof(float))) * (limit.resource == Resource::read ? 1 : 2);
   return best_rate([&] {
     return on_threads(threads, [&](std::int64_t t, float* sink) {
       float* mine = x.data() + t * share;
@@ -144,11 +148,16 @@ double memory_rate(const Limit& limit, int threads) {
 
 std::string name(const Limit& limit) {
   switch (limit.resource) {
-    case Resource::multiply_f32: return "float32 multiply";
-    case Resource::multiply_bf16: return "bfloat16 multiply";
-    case Resource::scale: return "in-place scale of " + bytes_text(double(limit.bytes));
-    case Resource::copy: return "copy of " + bytes_text(double(limit.bytes));
-    case Resource::read: return "read of " + bytes_text(double(limit.bytes));
+    case Resource::multiply_f32:
+      return "float32 multiply";
+    case Resource::multiply_bf16:
+      return "bfloat16 multiply";
+    case Resource::scale:
+      return "in-place scale of " + bytes_text(double(limit.bytes));
+    case Resource::copy:
+      return "copy of " + bytes_text(double(limit.bytes));
+    case Resource::read:
+      return "read of " + bytes_text(double(limit.bytes));
   }
   return {};
 }
@@ -158,7 +167,8 @@ bool has(const Limit& limit) { return limit.resource != Resource::multiply_bf16 
 double rate(const Limit& limit, int threads) {
   if (!has(limit)) throw Error(Fault::usage, "bench: this processor has no instruction for " + name(limit));
   const bool bf16 = limit.resource == Resource::multiply_bf16;
-  return bf16 || limit.resource == Resource::multiply_f32 ? multiply_rate(bf16, threads) : memory_rate(limit, threads);
+  return bf16 || limit.resource == Resource::multiply_f32 ? multiply_rate(bf16, threads)
+                                                          : memory_rate(limit, threads);
 }
 }  // namespace gnomon::bench
 #endif

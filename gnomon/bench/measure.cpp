@@ -34,13 +34,15 @@ Timing measure(const BenchCase& one, int n) {
   std::vector<double> values, limits, shares;
   for (int i = 0; i < n; ++i) {
     const double took = seconds(work, times), allowed = one.work / rate(one.limit, one.threads);
-    values.push_back(one.amount / took), limits.push_back(one.amount / allowed), shares.push_back(allowed / took);
+    values.push_back(one.amount / took), limits.push_back(one.amount / allowed),
+        shares.push_back(allowed / took);
   }
   const double share = median(shares);
-  const bool operations = one.limit.resource == Resource::multiply_f32 || one.limit.resource == Resource::multiply_bf16;
-  return {one.name,      one.what, one.unit,       one.threads,   n,
-          median(values), median(limits), name(one.limit), share, shares.front(),
-          shares.back(), operations && one.bytes > 0 ? one.work / one.bytes : 0};
+  const bool operations =
+      one.limit.resource == Resource::multiply_f32 || one.limit.resource == Resource::multiply_bf16;
+  return {one.name, one.what,       one.unit,       one.threads,
+          n,        median(values), median(limits), name(one.limit),
+          share,    shares.front(), shares.back(),  operations && one.bytes > 0 ? one.work / one.bytes : 0};
 }
 
 std::vector<BenchCase> chosen(std::vector<BenchCase> all, std::span<const std::string> names) {
@@ -55,7 +57,8 @@ std::vector<BenchCase> chosen(std::vector<BenchCase> all, std::span<const std::s
       throw unknown("benchmark", given, known);
   }
   std::erase_if(all, [&](const BenchCase& c) {
-    return std::none_of(names.begin(), names.end(), [&](const std::string& given) { return meant(c.name, given); });
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& given) { return meant(c.name, given); });
   });
   return all;
 }
@@ -63,10 +66,10 @@ std::vector<BenchCase> chosen(std::vector<BenchCase> all, std::span<const std::s
 std::vector<Timing> limits(int threads, int n) {
   constexpr std::int64_t kMega = 1'000'000;
   const std::pair<const char*, Limit> all[] = {
-      {"multiply.fp32", {Resource::multiply_f32}},      {"multiply.bf16", {Resource::multiply_bf16}},
-      {"scale.1mb", {Resource::scale, kMega}},          {"scale.16mb", {Resource::scale, 16 * kMega}},
-      {"scale.512mb", {Resource::scale, 512 * kMega}},  {"copy.1mb", {Resource::copy, kMega}},
-      {"copy.16mb", {Resource::copy, 16 * kMega}},      {"copy.512mb", {Resource::copy, 512 * kMega}},
+      {"multiply.fp32", {Resource::multiply_f32}},     {"multiply.bf16", {Resource::multiply_bf16}},
+      {"scale.1mb", {Resource::scale, kMega}},         {"scale.16mb", {Resource::scale, 16 * kMega}},
+      {"scale.512mb", {Resource::scale, 512 * kMega}}, {"copy.1mb", {Resource::copy, kMega}},
+      {"copy.16mb", {Resource::copy, 16 * kMega}},     {"copy.512mb", {Resource::copy, 512 * kMega}},
       {"read.512mb", {Resource::read, 512 * kMega}}};
   std::vector<Timing> found;
   for (const auto& [key, limit] : all) {
@@ -76,8 +79,8 @@ std::vector<Timing> limits(int threads, int n) {
       std::vector<double> rates;
       for (int i = 0; i < n; ++i) rates.push_back(rate(limit, t) / 1e9);
       const double middle = median(rates);
-      found.push_back({text("limit.", key, ".", t), name(limit), limit.bytes ? "GB/s" : "GFLOP/s", t, n, middle, middle,
-                       name(limit), 1, rates.front() / middle, rates.back() / middle});
+      found.push_back({text("limit.", key, ".", t), name(limit), limit.bytes ? "GB/s" : "GFLOP/s", t, n,
+                       middle, middle, name(limit), 1, rates.front() / middle, rates.back() / middle});
     }
   }
   return found;

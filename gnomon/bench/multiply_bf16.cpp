@@ -21,7 +21,9 @@ __attribute__((target("avx512f,avx512bf16"))) double multiply_bf16(std::int64_t 
   }
   __m512 all = sums[0];
   for (int c = 1; c < kChains; ++c) all = _mm512_add_ps(all, sums[c]);
-  *sink = _mm512_reduce_add_ps(all);
+  float lanes[16];
+  _mm512_storeu_ps(lanes, all);
+  for (const float x : lanes) *sink += x;
   return 2.0 * 32 * kChains * double(rounds);
 }
 

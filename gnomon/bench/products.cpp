@@ -12,9 +12,10 @@ namespace {
 struct Layer {
   std::int64_t N, in, out;
 };
-constexpr Layer kLayers[] = {{512, 64, 192},    {512, 64, 256},    {512, 256, 64},    {512, 128, 384},   {512, 128, 512},
-                             {512, 512, 128},   {4096, 256, 768},  {4096, 256, 256},  {4096, 256, 1024}, {4096, 1024, 256},
-                             {4096, 384, 1536}, {4096, 1536, 384}, {4096, 256, 8192}};
+constexpr Layer kLayers[] = {{512, 64, 192},    {512, 64, 256},    {512, 256, 64},    {512, 128, 384},
+                             {512, 128, 512},   {512, 512, 128},   {4096, 256, 768},  {4096, 256, 256},
+                             {4096, 256, 1024}, {4096, 1024, 256}, {4096, 384, 1536}, {4096, 1536, 384},
+                             {4096, 256, 8192}};
 constexpr const char* kNames[] = {"y", "dx", "dw"};
 constexpr const char* kWords[] = {"y = x wᵀ", "dx = dy w", "dw = dyᵀ x"};
 
@@ -31,9 +32,12 @@ struct Rows {
   void product(int which, Multiply& multiply) {
     const auto& [N, in, out] = s;
     const Op plain = Op::plain, transposed = Op::transposed;
-    if (which == 0) multiply({N, out, in, plain, transposed, false, xs, in, ys}, x.data(), w.data(), y.data(), nullptr);
-    if (which == 1) multiply({N, in, out, plain, plain, false, ys, in, xs}, y.data(), w.data(), x.data(), nullptr);
-    if (which == 2) multiply({out, in, N, transposed, plain, true, ys, xs, in}, y.data(), x.data(), dw.data(), nullptr);
+    if (which == 0)
+      multiply({N, out, in, plain, transposed, false, xs, in, ys}, x.data(), w.data(), y.data(), nullptr);
+    if (which == 1)
+      multiply({N, in, out, plain, plain, false, ys, in, xs}, y.data(), w.data(), x.data(), nullptr);
+    if (which == 2)
+      multiply({out, in, N, transposed, plain, true, ys, xs, in}, y.data(), x.data(), dw.data(), nullptr);
   }
 };
 
@@ -41,7 +45,7 @@ BenchCase product_case(const Layer& s, int which, int threads) {
   const double operations = 2.0 * double(s.N) * double(s.in) * double(s.out);
   const double numbers = double(s.N * (s.in + s.out) + s.in * s.out * (which == 2 ? 2 : 1));
   return {.name = text("product.", kNames[which], ".", s.N, "x", s.in, "x", s.out),
-          .what = text(kWords[which], ", ", s.N, " rows, ", s.in, " to ", s.out, " channels, ", product_library()),
+          .what = text(kWords[which], ", ", s.N, " rows, ", s.in, " to ", s.out, " channels"),
           .unit = "GFLOP/s",
           .amount = operations / 1e9,
           .work = operations,
@@ -72,7 +76,7 @@ std::vector<BenchCase> product_cases(int threads) {
         all.push_back(dense);
       }
       if (product_library() == portable::name()) continue;
-      one.name += ".ours", one.what += text("; here by ", portable::name()), one.quick = false;
+      one.name += ".ours", one.what += "; by gnomon's own tiles", one.quick = false;
       one.prepare = by(portable::multiply);
       all.push_back(one);
     }

@@ -57,7 +57,8 @@ struct Training {
 };
 
 double operations(const Step& s) {
-  const Model model(make_block(s.block, {.layers = s.layers, .width = s.width, .heads = s.heads, .length = s.T},
+  const Model model(make_block(s.block,
+                               {.layers = s.layers, .width = s.width, .heads = s.heads, .length = s.T},
                                Spec::parse(s.encoding)));
   return model.training_flops_per_token(s.T) * double(s.batch * s.T);
 }
@@ -68,8 +69,8 @@ std::vector<BenchCase> step_cases(int threads) {
   std::vector<BenchCase> all;
   for (const Step& s : kSteps) {
     all.push_back({.name = text("step.", s.name),
-                   .what = text("a training step, ", s.block, " block, ", s.encoding, ", d ", s.width, ", ", s.layers, " layers, ",
-                                s.heads, " heads, T ", s.T, ", batch ", s.batch),
+                   .what = text("a training step, ", s.block, " block, ", s.encoding, ", d ", s.width, ", ",
+                                s.layers, " layers, ", s.heads, " heads, T ", s.T, ", batch ", s.batch),
                    .unit = "tokens/s",
                    .amount = double(s.batch * s.T),
                    .work = operations(s),
@@ -85,8 +86,8 @@ std::vector<BenchCase> step_cases(int threads) {
 
 std::vector<BenchCase> bench_cases(int threads) {
   std::vector<BenchCase> all;
-  for (const auto& cases : {step_cases(threads), product_cases(threads), attention_cases(threads), rotation_cases(threads),
-                            decode_cases(threads)})
+  for (const auto& cases : {step_cases(threads), product_cases(threads), attention_cases(threads),
+                            rotation_cases(threads), decode_cases(threads)})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }
