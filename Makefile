@@ -71,10 +71,8 @@ release:
 	cmake --preset release -Wno-dev > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build --preset release
 
-bench: build  ## shares of this machine's float32 peak
-	build/dev/bench/bench_products
-	build/dev/bench/bench_step
-	build/dev/bench/bench_attend
+bench: release  ## time attention, training and rotation beside what this machine allows
+	$(GNOMON) bench --out build/bench.html
 
 test-long: build $(VENV)  ## before a release: every entry trained at the default size, faults, races, mutants (two hours)
 	GNOMON_LONG=1 ctest --preset dev -R Training

@@ -122,6 +122,16 @@ struct ClaimsOptions {
 int claims(const ClaimsOptions& options);
 int real_claims(const ClaimsOptions& options);
 
+struct BenchOptions {
+  std::vector<std::string> names;  // cases, or what their names begin with; none: all
+  std::string out;                 // a page
+  std::optional<long long> threads;
+  long long rounds = 7;
+  bool quick = false, list = false, quiet = false, json = false;
+  std::string command;  // as typed
+};
+int bench(const BenchOptions& options);
+
 struct WorkerOptions {
   std::string study, arm, key;
   long long seed = 0, steps = 0, parent = 0;

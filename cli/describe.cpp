@@ -296,4 +296,31 @@ void describe_extend(CLI::App& app, ExtendOptions& o) {
            "Exit code 3: the file is malformed, or lint finds an error in it."));
 }
 
+void describe_bench(CLI::App& app, BenchOptions& o) {
+  app.add_option("NAME", o.names,
+                 "what to time, such as step.a.fp32, or all of a group, such as attend.t512; by default all")
+      ->type_name("BENCH");
+  app.add_flag("--quick", o.quick, "three rounds of a few cases of each group, in about a minute");
+  app.add_flag("--list", o.list, "list what can be timed");
+  app.add_option("--threads", o.threads, "threads of what runs on several; by default all cores")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--rounds", o.rounds, "rounds; the median is told, and the range")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--out", o.out, "write a page with a roofline to this file")->type_name("FILE");
+  app.add_flag("--quiet", o.quiet, "do not say what is being timed");
+  app.add_flag("--json", o.json,
+               "print JSON: a list of objects with name, value, unit, limit, share, low, high, n");
+  app.footer(
+      "Examples:\n"
+      "  gnomon bench --quick\n"
+      "  gnomon bench step.d64.fp32 --rounds 1\n"
+      "  gnomon bench attend.t128 --rounds 1 --json\n"
+      "  gnomon bench --list\n\n"
+      "Every case is timed in turns with the limit of the machine that it has: multiply-adds in registers, "
+      "or a pass over "
+      "memory.\n"
+      "Let nothing else run meanwhile.");
+}
+
 }  // namespace gnomon::cli

@@ -21,6 +21,7 @@ void describe_export(CLI::App& app, StudyOptions& o);
 void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code);
 void describe_sample(CLI::App& app, SampleOptions& o);
 void describe_claims(CLI::App& app, ClaimsOptions& o);
+void describe_bench(CLI::App& app, BenchOptions& o);
 void describe_rank(CLI::App& app, RankOptions& o);
 void describe_worker(CLI::App& app, WorkerOptions& o);
 

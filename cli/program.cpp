@@ -54,6 +54,7 @@ class Program {
   StudyFolderOptions folder_;
   SampleOptions sample_;
   ClaimsOptions claims_;
+  BenchOptions bench_;
   RankOptions rank_;
   WorkerOptions worker_;
   std::vector<std::string> helped_;
@@ -133,7 +134,7 @@ void Program::add_helpers() {
 
 Program::Program(int argc, char** argv)
     : app_("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon") {
-  const std::string command = claims_.command = as_typed(argc, argv);
+  const std::string command = claims_.command = bench_.command = as_typed(argc, argv);
   app_.formatter(help_format());
   app_.set_help_flag("-h,--help", "this help");
   app_.set_version_flag("-V,--version", std::string("gnomon ") + GNOMON_VERSION, "the version");
@@ -156,6 +157,8 @@ Program::Program(int argc, char** argv)
   add("sample", "generate text with a model that a study trained", sample_, describe_sample, cli::sample);
   add("claims", "measure claims about word and position, with verdicts", claims_, describe_claims,
       cli::claims);
+  add("bench", "time attention, training and rotation beside what this machine allows", bench_,
+      describe_bench, cli::bench);
   add("rank", "one process of a run on several processes; started by mpirun", rank_, describe_rank, cli::rank)
       ->group("");
   add("worker", "one run of a study; started by `study`", worker_, describe_worker, cli::worker)->group("");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/completion.h"
+#include "gnomon/bench/case.h"
 #include "gnomon/claims/claim.h"
 #include "gnomon/core/error.h"
 #include "gnomon/models/explain/differences.h"
@@ -63,6 +64,8 @@ const ValueKind kKinds[] = {
     {"SPEC", Offered::words, spec_words, "+([,"},
     {"KEY=VALUE", Offered::words, setting_words},
     {"PRESET", Offered::words, [] { return each(presets(), [](const Preset& p) { return p.name; }); }},
+    {"BENCH", Offered::words,
+     [] { return each(bench::bench_cases(1), [](const bench::BenchCase& c) { return c.name; }); }},
     {"CLAIM", Offered::words, claim_words},
     {"RULE", Offered::words, [] { return each(lint_rules(), [](const LintRule* r) { return r->id; }); }},
     {"QUANTITY", Offered::words, [] { return Words(quantity_words().begin(), quantity_words().end()); }},

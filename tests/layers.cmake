@@ -36,9 +36,11 @@ set(claims core files lens study/statistics claims/models report)
 set(claims/measures core encodings spec nn lens study/data claims)
 set(claims/questions core kernels encodings spec lens study/data claims claims/measures)
 set(claims/page core files report pages claims)
+# Timings, with their page: a library of the program alone.
+set(bench core kernels encodings spec nn report pages)
 # Fetching models: a library of the program alone, the only one that asks a network.
 set(download core files hub)
-set(rooms core kernels encodings spec nn c files hub download lens report models/resolve models/explain models/lint models/extend models/check
+set(rooms bench core kernels encodings spec nn c files hub download lens report models/resolve models/explain models/lint models/extend models/check
           models/run models/inspect study/statistics study/data study/settings study/run study/plan study/results study pages claims/models
           claims/measures claims/questions claims/page claims)
 

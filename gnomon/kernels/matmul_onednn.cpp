@@ -133,7 +133,8 @@ std::string name() {
       {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
       {dnnl::cpu_isa::avx512_core, "avx512_core"},
       {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
-      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"}};
+      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+      {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"}};
   const dnnl_version_t* version = dnnl_version();
   const auto isa = dnnl::get_effective_cpu_isa();
   std::string instructions = text("instructions ", int(isa));
