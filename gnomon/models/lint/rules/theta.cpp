@@ -72,7 +72,7 @@ Findings theta_twice(const LintContext& file) {
 
 Findings theta_null(const LintContext& file) {
   Findings all;
-  if (!file.family() || file.family()->method != Method::rotary) return all;
+  if (!file.family() || file.family()->method != Method::rotary || file.family()->rope.null_theta) return all;
   const bool inside = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
     return dict.live && file.has(dict, "rope_theta");
   });
