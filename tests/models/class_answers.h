@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "gnomon/encodings/encoding.h"
 #include "gnomon/spec/scheme.h"
@@ -138,6 +139,31 @@ inline std::string difference_of_layers(const Resolved& answer, const Json& grou
       ++count;
     }
   return count == layers.size() ? "" : text(layers.size(), " layers, not ", count);
+}
+
+// What a group of layers would do by another convention: other pairs, another base, a wider window, other heads. nullopt: it says
+// nothing of that.
+inline constexpr const char* kConventions[] = {"pairs", "frequency", "first", "heads",
+                                               "kept",  "scale",     "later"};
+inline std::optional<Json> otherwise(Json group, std::string_view what) {
+  if (group.at("heads").is_null()) return std::nullopt;
+  if (what == "pairs" || what == "frequency") {
+    if (group.at("turned").is_null() || group.at("turned")[1] == 2) return std::nullopt;
+    Json& pairs = group["turned"][2];
+    if (what == "pairs") pairs = pairs == "halves" ? "adjacent" : "halves";
+    if (what == "frequency")
+      for (Json& f : group["f"]["f"]) f = f.get<double>() * 1.001;
+  } else if (what == "heads") {
+    group["heads"][1] = 99;
+  } else if (what == "later") {
+    group["later"] = !group["later"].get<bool>();
+  } else {
+    const std::string key(what);
+    if (!group.contains(key)) return std::nullopt;
+    group[key] =
+        what == "scale" ? Json(group[key].get<double>() * 1.001) : Json(group[key].get<std::int64_t>() + 1);
+  }
+  return group;
 }
 
 }  // namespace gnomon
