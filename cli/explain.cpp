@@ -32,7 +32,7 @@ void print_group(const Explanation& e, const LayerGroup& g, bool full) {
                                     pages::layers_text(g.layers), ": ",
                                     pages::marked(g.kind, is_guess(e, g, Quantity::rotation)))));
   for (const pages::Line& line : pages::group_lines(e, g, full)) print(line.name, line.says);
-  print("picture", pages::show_command(g));
+  if (const std::string command = pages::show_command(g); !command.empty()) print("picture", command);
 }
 
 void print(const Explanation& e, bool full) {

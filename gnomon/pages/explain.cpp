@@ -79,6 +79,12 @@ Json json(const Explanation& e, const LayerGroup& g) {
   Json j{{"layers", g.layers}, {"spec", p.spec.print()}, {"kind", g.kind}};
   if (!p.component.empty()) j["component"] = p.component;
   j["causal"] = p.causal;
+  if (!p.mixer.empty()) {  // no heads, no scale and no keys
+    j["mixer"] = p.mixer;
+    j["sources"] = json(e, p.because);
+    mark(j, guesses_of(e, g, j));
+    return j;
+  }
   j["heads"] = p.heads;
   j["kv_heads"] = p.kv_heads;
   j["head_dim"] = p.head_dim;

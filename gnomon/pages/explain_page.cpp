@@ -168,7 +168,8 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
     out +=
         report::folded(marked("Every frequency", is_guess(e, g, Quantity::frequencies)), report::draw(all));
   }
-  return out + report::preformatted(show_command(g));
+  const std::string command = show_command(g);
+  return command.empty() ? out : out + report::preformatted(command);
 }
 
 std::string lengths_html(const Explanation& e) {

@@ -39,8 +39,17 @@ std::string_view verb(const LayerGroup& g, std::string_view one, std::string_vie
   return g.layers.size() == 1 ? one : several;
 }
 
+// What a layer has in place of attention, in the words of transformers' layer_types.
+std::string_view mixer_words(std::string_view mixer) {
+  if (mixer == "linear_attention") return "linear attention or a recurrence, which needs no position";
+  if (mixer == "conv") return "a convolution, which needs no position";
+  return "a feed-forward part alone";
+}
+
 std::string method(const LayerGroup& g) {
   const Numbers& n = g.numbers();
+  if (!g.position.mixer.empty())
+    return text(verb(g, "has ", "have "), mixer_words(g.position.mixer), ", and no attention");
   std::string all;
   for (const Named& named : g.position.spec.attention) {
     const Entry& entry = find_encoding(named.name);
@@ -185,6 +194,7 @@ std::string layers_text(const std::vector<std::int64_t>& of) {
 
 std::string show_command(const LayerGroup& g) {
   const LayerPosition& p = g.position;
+  if (!p.mixer.empty()) return {};
   return text("gnomon show ", shell_word(p.spec.print()), " --dim ", p.heads * p.head_dim, " --heads ",
               p.heads, p.causal ? "" : " --bidirectional");
 }
@@ -218,9 +228,11 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out = refusal_sentences(m);
   const std::string_view by = out.empty() ? reader_title(m.reader) : "gnomon";
-  out.push_back(text(m.family, ", as ", by, " reads it: ", m.layers.size(),
+  const auto layers = std::count_if(m.layers.begin(), m.layers.end(),
+                                    [](const LayerPosition& layer) { return layer.component != "indexer"; });
+  out.push_back(text(m.family, ", as ", by, " reads it: ", layers,
                      m.causal ? marked(" causal", is_guess(e, Quantity::mask)) : "",
-                     m.layers.size() == 1 ? " layer" : " layers", length_text(e), "."));
+                     layers == 1 ? " layer" : " layers", length_text(e), "."));
   if (!m.known)
     out.push_back(
         "gnomon does not know this family. What is marked (guess) follows rules that most models share; the "
@@ -232,7 +244,7 @@ std::vector<std::string> explain_answers(const Explanation& e) {
              marked("", is_guess(e, Quantity::position_vectors)), "."));
   std::string without;
   for (const LayerGroup& g : e.groups) {
-    if (g.kind == "none" && e.groups.size() > 1 && !m.input.input)
+    if (g.kind == "none" && g.position.component != "indexer" && e.groups.size() > 1 && !m.input.input)
       without += (without.empty() ? "" : ", ") + layers_text(g.layers);
     if (g.kind == "none" && m.input.input && !g.window) continue;
     out.push_back(text(e.groups.size() == 1
@@ -257,6 +269,16 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
   const auto guess = [&](std::string says, Quantity what) {
     return marked(std::move(says), is_guess(e, g, what));
   };
+  const auto add_sources = [&] {
+    bool first = true;
+    for (const Because& b : p.because)
+      out.push_back({std::exchange(first, false) ? "from" : "", text(b.what, " = ", source_text(e, b))});
+  };
+  if (!p.mixer.empty()) {
+    out.push_back({"attention", guess("none", Quantity::rotation)});
+    add_sources();
+    return out;
+  }
   out.push_back({"spec", guess(p.spec.print(), Quantity::rotation)});
   out.push_back(
       {"heads", text(guess(text(p.heads), Quantity::heads), " of ",
@@ -272,9 +294,7 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
                                         Quantity::temperature)});
   add_bias(e, g, full, out);
   if (g.window) out.push_back({"window", guess(tokens(*g.window), Quantity::window)});
-  bool first = true;
-  for (const Because& b : p.because)
-    out.push_back({std::exchange(first, false) ? "from" : "", text(b.what, " = ", source_text(e, b))});
+  add_sources();
   return out;
 }
 
@@ -298,6 +318,10 @@ std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
 }
 
 std::string cache_text(const Explanation& e) {
+  const auto& layers = e.model.layers;
+  const bool attends = std::any_of(layers.begin(), layers.end(),
+                                   [](const LayerPosition& layer) { return layer.mixer.empty(); });
+  if (!attends) return "No layer has attention, so there is no key cache.";
   if (!e.cache) return marked("An encoder has no key cache", !e.model.known) + ".";
   const bool windows = e.cache->beyond_windows < e.cache->per_token;
   std::string out = text(bytes_text(double(e.cache->per_token)), " per token in bfloat16 or float16");
@@ -306,11 +330,9 @@ std::string cache_text(const Explanation& e) {
   for (std::size_t n = 0; n < e.lengths.size(); ++n)
     if (n == 0 || e.lengths[n] == e.model.longest)
       out += text(", ", bytes_text(double(e.cache->at[n])), " for ", tokens(e.lengths[n]));
-  const auto& sizes = e.model.because;
-  if (std::any_of(sizes.begin(), sizes.end(),
-                  [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
-    out +=
-        "; this counts the keys as attention reads them, and MLA's own cache of compressed keys is smaller";
+  if (std::any_of(layers.begin(), layers.end(),
+                  [](const LayerPosition& layer) { return layer.kept.latent != 0; }))
+    out += "; of latent attention it is one vector for all heads";
   if (windows) out += "; a layer with a window caches only the window";
   return marked(std::move(out), !e.model.known) + ".";
 }

@@ -12,7 +12,7 @@ namespace gnomon::pages {
 std::string layers_text(const std::vector<std::int64_t>& of);  // "0 to 4, 6"
 // With " (guess)" behind it, where it is one (explain/guesses.h).
 std::string marked(std::string says, bool guess);
-// The command that shows the encoding of the layers by itself.
+// The command that shows the encoding of the layers by itself; empty: they have no attention.
 std::string show_command(const LayerGroup& group);
 
 // What transformers refuses the file for, a sentence each; none: it reads and runs it.

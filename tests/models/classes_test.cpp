@@ -3,152 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "gnomon/core/error.h"
-#include "gnomon/core/file.h"
-#include "gnomon/encodings/encoding.h"
 #include "gnomon/models/resolve/family.h"
-#include "gnomon/spec/scheme.h"
-#include "tests/models/class_tables.h"
-#include "tests/models/resolver_support.h"
+#include "tests/models/class_answers.h"
 
 namespace gnomon {
 namespace {
 
-const Json& recorded() {
-  static const Json all = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "classes.json"));
-  return all;
-}
-std::int64_t tokens() { return recorded().at("tokens").get<std::int64_t>(); }
 bool known(const Json& c) { return find_family(c.at("type").get<std::string>()) != nullptr; }
 
-Shape one_head(const LayerPosition& layer) { return {layer.head_dim, 1, layer.head_dim, 1, layer.causal}; }
-
-bool sees(const LayerPosition& layer, std::int64_t query, std::int64_t key) {
-  if (layer.causal && key > query) return false;
-  std::vector<double> places;
-  for (std::int64_t t = 0; t < tokens(); ++t) places.push_back(double(t));
-  for (const Named& named : layer.spec.attention) {
-    const auto encoding = make_encoding(named, one_head(layer));
-    const auto* mask = part<MaskPart>(*encoding);
-    if (mask && !mask->sees(Scene{places, {}, {}, {}}, query, key)) return false;
-  }
-  return true;
-}
-std::int64_t first_seen(const LayerPosition& layer) {
-  std::int64_t key = 0;
-  while (!sees(layer, tokens() - 1, key)) ++key;
-  return key;
-}
-
-// The stream of positions by which each pair turns: the one that moves its first channel.
-std::string streams_of(const LayerPosition& layer, const Numbers& numbers) {
-  std::string out;
-  for (const Named& named : layer.spec.attention) {
-    const auto encoding = make_encoding(named, one_head(layer));
-    if (!part<TurnPart>(*encoding)) continue;
-    for (std::size_t pair = 0; pair < numbers.inv_freq.size(); ++pair) {
-      out.push_back('?');
-      for (std::int64_t axis = 0; axis < 3; ++axis) {
-        std::vector<double> places(3, 0.0), row(std::size_t(layer.head_dim), 0.0);
-        places[std::size_t(axis)] = 64;
-        const bool adjacent = numbers.pairing == Pairing::adjacent;
-        const std::size_t channel = std::size_t(numbers.first) + pair * (adjacent ? 2 : 1);
-        row[channel] = 1;
-        part<MapPart>(*encoding)->map_row(Scene{Positions(places, 1, 3), {}, {}, {}}, Role::q, 0, 0, row);
-        if (row[channel] != 1) out.back() = char('0' + axis);
-      }
-    }
-  }
-  return out;
-}
-bool moves_by_streams(const LayerPosition& layer) {
-  return std::any_of(layer.spec.attention.begin(), layer.spec.attention.end(),
-                     [](const Named& named) { return named.name.starts_with("mrope"); });
-}
-bool same_streams(const std::string& own, const std::string& want) {
-  if (own.size() != want.size()) return false;
-  for (std::size_t i = 0; i < want.size(); ++i)
-    if (want[i] != '?' && want[i] != own[i]) return false;
-  return true;
-}
-
-std::int64_t kept_per_token(const LayerPosition& layer) {
-  if (layer.kept.elsewhere) return 0;
-  if (layer.kept.latent) return layer.kept.latent;
-  const std::int64_t values = layer.kept.shared ? 0 : layer.value_dim ? layer.value_dim : layer.head_dim;
-  return layer.kv_heads * (layer.head_dim + values);
-}
-
-std::string wrong_rotation(const LayerPosition& layer, const Json& want) {
-  const Numbers numbers = numbers_of(layer, double(tokens()));
-  if (want.at("turned").is_null()) return numbers.inv_freq.empty() ? "" : "it turns";
-  const bool halves = numbers.pairing == Pairing::halves || numbers.rotary_dim == 2;  // one pair is both
-  const Json own = Json::array({numbers.first, numbers.rotary_dim, halves ? "halves" : "adjacent"});
-  if (numbers.backward != want.value("backward", false)) return "direction";
-  if (own != want.at("turned")) return text("channels ", own.dump(), ", not ", want.at("turned").dump());
-  if (const auto wrong = difference(numbers, want.at("f"), tolerance(layer)); !wrong.empty()) return wrong;
-  if (!want.contains("streams")) return {};
-  if (want.at("streams") == "none") return moves_by_streams(layer) ? "it turns by streams" : "";
-  const std::string streams = streams_of(layer, numbers);
-  return same_streams(streams, want.at("streams")) ? "" : text("streams ", streams);
-}
-
-// The first difference of a layer from what the class did in it, in words; empty: none.
-std::string difference(const LayerPosition& layer, const Json& want) {
-  if (want.at("heads").is_null() || !layer.mixer.empty())
-    return want.at("heads").is_null() == !layer.mixer.empty() ? "" : text("mixer '", layer.mixer, "'");
-  const Json heads = Json::array({layer.heads, layer.kv_heads, layer.head_dim});
-  if (heads != want.at("heads")) return text("heads ", heads.dump(), ", not ", want.at("heads").dump());
-  if (first_seen(layer) != want.at("first"))
-    return text("sees from ", first_seen(layer), " on, not ", want.at("first").dump());
-  if (sees(layer, 0, tokens() - 1) != want.at("later")) return "sees later keys, or not";
-  if (want.contains("scale")) {
-    const double scale = (layer.scale == 0 ? 1 / std::sqrt(double(layer.head_dim)) : layer.scale) *
-                         numbers_of(layer, double(tokens())).softmax_factor;
-    if (!(std::abs(scale / want.at("scale").get<double>() - 1) <= 2e-7))
-      return text("scale ", scale, ", not ", want.at("scale").dump());
-  }
-  if (want.contains("kept") && kept_per_token(layer) != want.at("kept"))
-    return text("keeps ", kept_per_token(layer), " numbers of a token, not ", want.at("kept").dump());
-  if (want.contains("bias"))
-    if (const auto wrong = wrong_bias(layer, want.at("bias"), tokens()); !wrong.empty()) return wrong;
-  return wrong_rotation(layer, want);
-}
-
-// The attention that chooses keys for this layer.
-std::string wrong_indexer(const Resolved& answer, std::int64_t number, const Json& want) {
-  const auto own = std::find_if(answer.layers.begin(), answer.layers.end(), [&](const LayerPosition& layer) {
-    return layer.number == number && layer.component == "indexer";
-  });
-  const bool there = own != answer.layers.end();
-  if (there != want.contains("indexer")) return there ? "an indexer that is none" : "no indexer";
-  if (!there) return {};
-  const Json& indexer = want.at("indexer");
-  const Json heads = Json::array({own->heads, own->kv_heads, own->head_dim});
-  if (heads != indexer.at("heads")) return text("heads ", heads.dump(), " of the indexer");
-  const std::string wrong = wrong_rotation(*own, indexer);
-  return wrong.empty() ? "" : text("indexer: ", wrong);
-}
-
-std::string difference_of_layers(const Resolved& answer, const Json& groups) {
-  std::vector<const LayerPosition*> layers;
-  for (const LayerPosition& layer : answer.layers)
-    if (layer.component.empty()) layers.push_back(&layer);
-  std::size_t count = 0;
-  for (const Json& group : groups)
-    for (const std::size_t l : group.at("layers").get<std::vector<std::size_t>>()) {
-      if (l >= layers.size()) return text("no layer ", l);
-      if (const auto wrong = difference(*layers[l], group); !wrong.empty())
-        return text("layer ", l, ": ", wrong);
-      if (const auto wrong = wrong_indexer(answer, layers[l]->number, group); !wrong.empty())
-        return text("layer ", l, ": ", wrong);
-      ++count;
-    }
-  return count == layers.size() ? "" : text(layers.size(), " layers, not ", count);
-}
 // Of a file, from what class `c` did with it.
 std::string difference(const Json& file, const Json& c) {
   try {
@@ -160,15 +25,9 @@ std::string difference(const Json& file, const Json& c) {
   }
 }
 
-Json without_defaults(const Json& c) {
-  Json file = c.at("config");
-  for (const std::string key : c.at("defaults")) file.erase(key);
-  return file;
-}
-
 TEST(Classes, EveryKnownTypeDoesWhatItsClassDoes) {
   int compared = 0;
-  for (const Json& c : recorded().at("classes")) {
+  for (const Json& c : recorded_classes().at("classes")) {
     if (!known(c)) continue;
     ++compared;
     EXPECT_EQ(difference(c.at("config"), c), "") << c.at("config").dump();
@@ -210,21 +69,17 @@ std::string wrong_bare(const Json& c) {
   return used.size() == want.at("rotations").size() ? "" : "a rotation of no layer";
 }
 TEST(Classes, AFileWithNothingIsTheClassOfFullSize) {
-  for (const Json& c : recorded().at("classes")) {
+  for (const Json& c : recorded_classes().at("classes")) {
     if (!known(c) || c.at("bare").is_null()) continue;
     EXPECT_EQ(wrong_bare(c), "") << c.at("type").dump() << " " << c.at("bare").dump();
   }
 }
 
 TEST(Classes, LargerModelsKeepThemInAnObject) {
-  for (const auto& [outer, inner] : recorded().at("wrappers").items())
-    for (const Json& c : recorded().at("classes")) {
+  for (const auto& [outer, inner] : recorded_classes().at("wrappers").items())
+    for (const Json& c : recorded_classes().at("classes")) {
       if (c.at("type") != inner[1] || !known(c)) continue;
-      Json file = c.at("config");
-      std::string key = inner[0];
-      for (auto dot = key.rfind('.'); dot != std::string::npos; dot = key.rfind('.'))
-        file = Json{{key.substr(dot + 1), file}}, key.resize(dot);
-      file = Json{{"model_type", outer}, {key, file}};
+      Json file = wrapped(outer, inner[0], c.at("config"));
       EXPECT_EQ(difference(file, c), "") << file.dump();
       std::string part = text("/", inner[0].get<std::string>());
       std::replace(part.begin(), part.end(), '.', '/');
@@ -234,29 +89,16 @@ TEST(Classes, LargerModelsKeepThemInAnObject) {
 }
 
 // Types of transformers 5.23 with a class of text that gnomon has no row for. The list may only become shorter.
-const std::set<std::string> kUnknown{"blt",
-                                     "clvp_encoder",
-                                     "convbert",
-                                     "cpmant",
-                                     "fnet",
-                                     "funnel",
-                                     "gpt_neox_japanese",
-                                     "longformer",
-                                     "mra",
-                                     "musicgen_decoder",
-                                     "musicgen_melody_decoder",
-                                     "neomme",
-                                     "perceiver",
-                                     "reformer",
-                                     "sam3_lite_text_text_model",
-                                     "t5gemma2_text",
-                                     "trocr",
-                                     "yoso"};
+const std::set<std::string> kUnknown{
+    "blt",           "clvp_encoder", "cpmant",           "fnet",
+    "funnel",        "mra",          "musicgen_decoder", "musicgen_melody_decoder",
+    "neomme",        "perceiver",    "reformer",         "sam3_lite_text_text_model",
+    "t5gemma2_text", "yoso"};
 TEST(Classes, UnknownTypesStandInTheList) {
   std::set<std::string> unknown;
-  for (const Json& c : recorded().at("classes"))
+  for (const Json& c : recorded_classes().at("classes"))
     if (!known(c)) unknown.insert(c.at("type"));
-  for (const auto& [type, why] : recorded().at("unmade").items())
+  for (const auto& [type, why] : recorded_classes().at("unmade").items())
     if (!find_family(type)) unknown.insert(type);
   EXPECT_EQ(unknown, kUnknown);
 }
@@ -264,29 +106,13 @@ TEST(Classes, UnknownTypesStandInTheList) {
 // A comparison that takes the other pairs, another base, a wider window or other heads for the same is none.
 TEST(Classes, AnotherConventionDiffers) {
   std::set<std::string> told;
-  for (const Json& c : recorded().at("classes")) {
+  for (const Json& c : recorded_classes().at("classes")) {
     if (!known(c) || !difference(c.at("config"), c).empty()) continue;
-    for (const char* change : {"pairs", "frequency", "first", "heads", "kept", "scale", "later"}) {
+    for (const char* change : kConventions) {
+      const auto changed = otherwise(c.at("layers").back(), change);
+      if (!changed) continue;
       Json other = c;
-      Json& last = other["layers"].back();
-      if (last.at("heads").is_null()) continue;
-      const std::string what = change;
-      if (what == "pairs" || what == "frequency") {
-        if (last.at("turned").is_null() || last.at("turned")[1] == 2) continue;
-        if (what == "pairs") last["turned"][2] = last["turned"][2] == "halves" ? "adjacent" : "halves";
-        if (what == "frequency")
-          for (Json& f : last["f"]["f"]) f = f.get<double>() * 1.001;
-      } else if (what == "first" || what == "kept") {
-        if (!last.contains(what)) continue;
-        last[what] = last[what].get<std::int64_t>() + 1;
-      } else if (what == "heads") {
-        last["heads"][1] = 99;
-      } else if (what == "scale") {
-        if (!last.contains(what)) continue;
-        last["scale"] = last["scale"].get<double>() * 1.001;
-      } else {
-        last["later"] = !last["later"].get<bool>();
-      }
+      other["layers"].back() = *changed;
       EXPECT_NE(difference(c.at("config"), other), "") << c.at("type").dump() << " " << change;
       told.insert(change);
     }
@@ -297,7 +123,7 @@ TEST(Classes, AnotherConventionDiffers) {
 // One that takes the row beside, another length, other sines or words for the same is none either.
 TEST(Classes, AnotherTableDiffers) {
   std::set<std::string> told;
-  for (const Json& c : recorded().at("classes")) {
+  for (const Json& c : recorded_classes().at("classes")) {
     if (!known(c) || !c.contains("table") || c.at("table").is_null()) continue;
     for (const char* change : {"first", "longest", "sines", "words"}) {
       Json other = c;

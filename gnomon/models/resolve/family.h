@@ -239,8 +239,7 @@ struct RopeFacts {
   double partial = 0;                                      // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";  // at the top level; empty: the class's own counts
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
-  bool part_fails =
-      false;  // it has frequencies for that part, and an attention that turns the whole head: no part runs
+  bool part_fails = false;    // it has frequencies for that part, and an attention that turns the whole head
   bool null_theta = false;  // a base of null means that no layer turns
   bool odd_part = false;    // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
@@ -272,7 +271,8 @@ struct PlaceTable {
   bool padded = false;      // RoBERTa: the rows up to pad_token_id come before it
   std::int64_t pad = 1;     // pad_token_id, where the file has none
   bool pad_fixed = false;   // whatever the file says (MPNet)
-  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it.
+  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it; then they
+  // are padded, whatever the learned rows are.
   std::string_view sines = {}, learned_key = {};
   // Words are multiplied by √width: where scaled_key is true, which stands for an absent one as `scaled` says.
   bool scaled = false;

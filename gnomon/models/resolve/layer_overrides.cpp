@@ -49,9 +49,10 @@ Values differing(FileReading& file, const Sizes& sizes, const std::string& objec
 
 // What the class reads by layer.
 std::vector<std::string_view> names_by_layer(const Family& family) {
-  if (family.full.head_dim) return {kHeadDim, kKvHeads};  // Gemma 4
-  if (family.sliding.latent)                              // Dots
-    return {"num_attention_heads", kKvHeads,           "kv_lora_rank",
+  if (family.full.head_dim) return {kHeadDim, kKvHeads};                            // Gemma 4
+  if (!family.sliding.heads_key.empty()) return {"num_attention_heads", kKvHeads};  // Step
+  if (family.sliding.latent)                                                        // Dots
+    return {"num_attention_heads", kKvHeads,           "q_lora_rank",     "kv_lora_rank",
             "v_head_dim",          "qk_nope_head_dim", "qk_rope_head_dim"};
   return {};
 }

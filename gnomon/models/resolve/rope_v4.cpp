@@ -7,7 +7,12 @@
 namespace gnomon {
 namespace {
 
-constexpr std::string_view kFull = "full_attention";
+// Of a class of 5 with a dictionary for each kind: that of its full layers, which Zaya calls hybrid. Empty: it has one for all.
+std::string label_of_full(const Config& own) {
+  for (const char* label : {"full_attention", "hybrid"})
+    if (own.kind(label) == Config::Kind::object) return label;
+  return {};
+}
 
 class V4 {
  public:
@@ -55,9 +60,7 @@ class V4 {
     if (!file_.has("rope_scaling") && !rope_.standard.empty() &&
         file_.kind("rope_scaling") == Config::Kind::absent) {
       const Config own = Config::parse(rope_.standard, "rope_scaling of the class");
-      const bool by_kind =
-          own.kind(kFull) == Config::Kind::object;  // a class of 5: the dictionary of its full layers
-      return RopeDict::standard(own, by_kind ? kFull : "", "no key sets it: rope_scaling of the class");
+      return RopeDict::standard(own, label_of_full(own), "no key sets it: rope_scaling of the class");
     }
     if (file_.kind("rope_scaling") == Config::Kind::object) members_ = file_.keys("rope_scaling").size();
     return RopeDict::read(file_, "rope_scaling", "transformers 4.57: rope_scaling");

@@ -84,7 +84,7 @@ Findings flat_unread(const LintContext& file) {
 
 // Classes of transformers 5.23 whose rotation has a dictionary for each kind of layer: those of models/*/modeling_*.py with
 // buffers KIND_inv_freq, without the endings of their parts.
-constexpr std::array<std::string_view, 22> kByKind{"beam",        "cohere_compass",
+constexpr std::array<std::string_view, 23> kByKind{"beam",        "cohere_compass",
                                                    "deepseek_v4", "diffusion_gemma",
                                                    "dots3_note",  "embedding_gemma2",
                                                    "esmc",        "gemma3",
@@ -93,8 +93,9 @@ constexpr std::array<std::string_view, 22> kByKind{"beam",        "cohere_compas
                                                    "mellum",      "mimo_v2",
                                                    "modernbert",  "neomme",
                                                    "nomic_bert",  "olmo3",
-                                                   "step3p7",     "t5gemma2",
-                                                   "ultrabert",   "zaya"};
+                                                   "step3p5",     "step3p7",
+                                                   "t5gemma2",    "ultrabert",
+                                                   "zaya"};
 bool takes_kinds(const LintContext& file) {
   return std::any_of(kByKind.begin(), kByKind.end(),
                      [&](std::string_view name) { return file.type().starts_with(name); });

@@ -75,12 +75,16 @@ std::size_t windowed_layers(const LintContext& file) {
   if (!read) return 0;
   return std::size_t(std::count_if(read->layers.begin(), read->layers.end(), windowed));
 }
+// Under any of the words that the class has for it.
+bool says_window(const LintContext& file, const WindowRule& windows) {
+  return file.kind(windows.key) != Config::Kind::absent ||
+         (!windows.beside_key.empty() && file.has(windows.beside_key)) ||
+         (!windows.spare_key.empty() && file.has(windows.spare_key));
+}
 Findings of_class(const LintContext& file) {
   const std::size_t layers = windowed_layers(file);
   const WindowRule* windows = file.family() ? &file.family()->windows : nullptr;
-  if (!layers || !windows->standard || file.kind(windows->key) != Config::Kind::absent ||
-      file.has("sliding_window"))
-    return {};
+  if (!layers || !windows->standard || says_window(file, *windows) || file.has("sliding_window")) return {};
   const std::string tokens = text(windows->standard);
   return {finding(
       file, file.at(windows->key),

@@ -1,6 +1,4 @@
 // DeepSeek's attention: a rotary slice beside the rest of the head, and an indexer with a pairing of its own.
-#include <algorithm>
-
 #include "gnomon/models/lint/rules/rule.h"
 
 namespace gnomon {
@@ -11,7 +9,9 @@ constexpr Prose kText =
     ;
 
 Findings slice_whole(const LintContext& file) {
-  if (!file.has("qk_rope_head_dim") || file.type() == "deepseek_v4") return {};  // V4's share is of the head
+  // The share of DeepSeek V4, Mistral 4 and Dots is one of the head.
+  const bool of_head = file.type() == "deepseek_v4" || (file.family() && file.family()->mla.whole_slice);
+  if (!file.has("qk_rope_head_dim") || of_head) return {};
   Findings all;
   const double slice = file.number("qk_rope_head_dim").value_or(0);
   const auto look = [&](const std::string& key) {
@@ -31,29 +31,33 @@ Findings slice_whole(const LintContext& file) {
   return all;
 }
 
+std::string_view channels(Pairing pairing) {
+  return pairing == Pairing::adjacent ? "adjacent channels" : "halves";
+}
+bool has_indexer(const LintContext& file) { return file.family() && !file.family()->indexer.dim_key.empty(); }
 Findings indexer(const LintContext& file) {
   if (!file.has("index_head_dim") && !file.has("index_n_heads")) return {};
-  const bool adjacent = file.type() == "glm_moe_dsa";
-  return {finding(file, file.at(file.has("index_head_dim") ? "index_head_dim" : "index_n_heads"),
-                  kText.at("indexer-has-its-own-pairing", "expected"),
-                  adjacent ? kText.at("indexer-has-its-own-pairing", "says.adjacent")
-                           : kText.at("indexer-has-its-own-pairing", "says.halves"))};
+  const std::string key = file.at(file.has("index_head_dim") ? "index_head_dim" : "index_n_heads");
+  const Family deepseek{.name = "unknown", .types = {}, .rope = {.pairing = Pairing::adjacent}};
+  const Family& own = has_indexer(file) ? *file.family() : deepseek;
+  if (own.no_position == NoPosition::always) return {};
+  const std::string_view first = channels(own.rope.pairing), second = channels(own.indexer.pairing);
+  return {finding(file, key, kText.at("indexer-has-its-own-pairing", "expected"),
+                  first == second ? said<"pairs">(kText.at("indexer-has-its-own-pairing", "says.same"), first)
+                                  : said<"attention", "indexer">(
+                                        kText.at("indexer-has-its-own-pairing", "says"), first, second))};
 }
 
 Findings indexer_key(const LintContext& file) {
   if (!file.has("indexer_rope_interleave")) return {};
-  return {finding(file, file.at("indexer_rope_interleave"), kText.at("indexer-interleave-unread", "expected"),
-                  file.type() == "glm_moe_dsa"
-                      ? said<"type">(kText.at("indexer-interleave-unread", "says.adjacent"), file.type())
-                      : said<"type">(kText.at("indexer-interleave-unread", "says.halves"), file.type()))};
+  const Pairing own = has_indexer(file) ? file.family()->indexer.pairing : Pairing::halves;
+  return {finding(
+      file, file.at("indexer_rope_interleave"), kText.at("indexer-interleave-unread", "expected"),
+      said<"type", "pairs">(kText.at("indexer-interleave-unread", "says"), file.type(), channels(own)))};
 }
 
 Findings interleave_unread(const LintContext& file) {
-  constexpr std::array<std::string_view, 6> readers{"deepseek_v3", "kimi_k2", "glm4_moe_lite",
-                                                    "mistral4",    "youtu",   "axk1"};
-  if (!file.has("rope_interleave") || !file.family() ||
-      std::find(readers.begin(), readers.end(), file.type()) != readers.end())
-    return {};
+  if (!file.has("rope_interleave") || !file.family() || !file.family()->mla.pairing_key.empty()) return {};
   return {finding(file, file.at("rope_interleave"), kText.at("rope-interleave-unread", "expected"),
                   said<"type">(kText.at("rope-interleave-unread", "says"), file.type()))};
 }

@@ -72,7 +72,8 @@ Findings misspelt(const LintContext& file) {
   Findings all;
   for (const std::string& key : file.config().keys(file.part())) {
     const std::string_view near = nearly(file, key);
-    if (near.empty() || reads(*file.family(), key)) continue;
+    const bool private_key = key.starts_with('_');  // transformers saves them: _sliding_window_pattern
+    if (near.empty() || private_key || reads(*file.family(), key)) continue;
     all.push_back(finding(file, file.at(key),
                           said<"meant">(kText.at("position-key-misspelt", "expected"), near),
                           foreign(key) ? said<"meant">(kText.at("position-key-misspelt", "says.letter"), near)

@@ -12,7 +12,7 @@ constexpr Prose kText =
     ;
 
 bool reads_list(const LintContext& file) {
-  return file.type() == "smollm3" || file.type() == "llama4_text" || file.type() == "llama4";
+  return file.family() && file.family()->no_position == NoPosition::listed;
 }
 bool reads_bases(const LintContext& file) {
   return file.type().starts_with("granite_swa") || file.type().starts_with("granitemoe_swa") ||

@@ -88,7 +88,7 @@ Findings key_unread(const LintContext& file) {
     const auto value = file.number(key);
     if (!value || !is_rotary(file) || reads_key(file, key)) continue;
     const double share = *value > 1 && dim ? *value / double(*dim) : *value;
-    if (share == 1) continue;
+    if (share == 1 || share_of(file, live(file)) == share) continue;
     const double turns = file.family()->rope.partial;
     all.push_back(finding(
         file, file.at(key), said<"share">(kText.at("rotary-key-unread", "expected"), shortest(share)),

@@ -17,7 +17,9 @@ bool offset_family(const LintContext& file) { return file.family() && file.famil
 Findings rows_lost(const LintContext& file) {
   const auto rows = file.whole("max_position_embeddings");
   if (!offset_family(file) || !rows || *rows < 16 || (*rows & (*rows - 1))) return {};
-  const std::int64_t offset = file.whole("pad_token_id").value_or(1) + 1;
+  const PlaceTable& table = file.family()->table;
+  const auto pad = table.pad_fixed ? std::nullopt : file.whole("pad_token_id");
+  const std::int64_t offset = pad.value_or(table.pad) + 1;
   return {finding(file, file.at("max_position_embeddings"), text(*rows + offset),
                   said<"offset", "fit">(kText.at("table-without-its-offset", "says"), text(offset),
                                         text(*rows - offset)))};

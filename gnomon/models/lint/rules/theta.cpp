@@ -72,7 +72,7 @@ Findings theta_twice(const LintContext& file) {
 
 Findings theta_null(const LintContext& file) {
   Findings all;
-  if (!file.family() || file.family()->method != Method::rotary) return all;
+  if (!file.family() || file.family()->method != Method::rotary || file.family()->rope.null_theta) return all;
   const bool inside = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
     return dict.live && file.has(dict, "rope_theta");
   });
@@ -163,8 +163,9 @@ Findings theta_of_class(const LintContext& file) {
     return {};
   for (const RopeDictionary& dict : file.ropes())
     if (file.has(dict, "rope_theta")) return {};
-  return {finding(file, file.at("rope_theta"),
-                  said<"theta">(kText.at("theta-of-class", "expected"), shortest(theta)),
+  const std::string_view key = file.family()->rope.theta_key;
+  return {finding(file, file.at(key),
+                  said<"key", "theta">(kText.at("theta-of-class", "expected"), key, shortest(theta)),
                   said<"theta">(kText.at("theta-of-class", "says"), shortest(theta)))};
 }
 
