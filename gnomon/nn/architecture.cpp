@@ -29,6 +29,7 @@ void check_sizes(const Architecture& a) {
   within("layers", a.layers, 1, 1000);
   within("width", a.width, 1, 1 << 16);
   within("vocabulary", a.vocabulary, 1, std::int64_t{1} << 31);
+  if (a.narrow) within("narrow.width", a.narrow->width, 1, 1 << 16);
   within("token_types", a.token_types, 0, 1 << 16);
   within("length", a.length, 2, 1 << 20);
   within("heads", at.heads, 1, 1 << 16);
@@ -52,9 +53,20 @@ void check_sizes(const Architecture& a) {
 
 void check_experts(const Experts& e) {
   within("experts.count", e.count, 0, 1 << 16);
+  within("experts.shared", e.shared, 0, 1 << 22);
+  finite("experts.scale", e.scale, true);
+  require(e.shared > 0 || !e.shared_gate, "model.experts.shared_gate: there is no shared expert");
   if (e) return within("experts.active", e.active, 1, e.count);
-  require(e.active == 0 && !e.bias && e.routing == Routing::of_chosen,
+  require(e.active == 0 && !e.bias && !e.choice && e.shared == 0 && e.dense.empty() &&
+              e.routing == Routing::of_chosen,
           "model.experts: a router is described, but there are no experts");
+}
+void check_dense(const Experts& e, std::int64_t layers) {
+  if (e.dense.empty()) return;
+  within("experts.dense_hidden", e.dense_hidden, 1, 1 << 22);
+  for (const std::int64_t layer : e.dense) within("experts.dense", layer, 0, layers - 1);
+  require(std::adjacent_find(e.dense.begin(), e.dense.end(), std::greater_equal<>()) == e.dense.end(),
+          "model.experts.dense: found layers out of order or twice; allowed are rising ones");
 }
 
 // Cross attention has the heads and biases of attention, and neither its norms of q and k nor its limits.
@@ -72,6 +84,7 @@ void check_cross(const Architecture& a) {
 // Parts that say the opposite of each other.
 void check_parts(const Architecture& a) {
   check_experts(a.feed_forward.experts);
+  check_dense(a.feed_forward.experts, a.layers);
   check_cross(a);
   require(a.norm.qk != QkNorm::none || !a.norm.qk_form, "model.norm.qk_form: q and k have no norms");
   require(a.norm.qk == QkNorm::none || a.attention.clip == 0,
@@ -137,12 +150,24 @@ double AttentionRule::scale_of_product() const {
   return scale != 0 ? scale : 1 / std::sqrt(double(head_dim));
 }
 
+FeedForward Architecture::feed_forward_in(std::int64_t layer) const {
+  const auto& dense = feed_forward.experts.dense;
+  FeedForward f = feed_forward;
+  if (!std::binary_search(dense.begin(), dense.end(), layer)) return f;
+  f.hidden = f.experts.dense_hidden, f.experts = {};
+  return f;
+}
+
 void Architecture::check() const {
   check_sizes(*this);
   check_parts(*this);
-  const Scheme made = make_scheme(position, shape());
-  require(!head.tied || made.combination->word_width() == width,
-          text("model.tied: the head has width ", width, ", but the word table of '", position.print(),
+  const Scheme made = make_scheme(position, shape(), embedding_width());
+  require(!narrow || narrow->widened == Widened::words || !made.input ||
+              made.combination->injection() == Injection::once,
+          text("model.narrow: '", position.print(), "' adds positions of the stream's width in every layer"));
+  const bool words = narrow && narrow->widened == Widened::words;
+  require(!head.tied || words || made.combination->word_width() == head_width(),
+          text("model.tied: the head has width ", head_width(), ", but the word table of '", position.print(),
                "' is narrower"));
   for (const auto& active : made.patterns) check_layer(*this, made, active);
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gnomon/encodings/entry.h"
 #include "gnomon/kernels/norm.h"
@@ -71,8 +72,9 @@ struct CrossAttention {
 };
 
 // How the weights of the chosen experts follow from the router's logits: by a softmax over the chosen alone (Mixtral, arXiv
-// 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob).
-enum class Routing { of_chosen, of_all };
+// 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob); or as σ of each,
+// plain, or over the sum of the chosen ones (DeepSeek V3, arXiv 2412.19437; GLM-4.5).
+enum class Routing { of_chosen, of_all, sigmoid, sigmoid_of_chosen };
 
 // Instead of one feed-forward part `count`, each of the same form. A matrix, the router, gives each token a logit for each; the
 // token goes through the `active` ones with the largest logits, and their outputs are added up with the router's weights.
@@ -81,6 +83,15 @@ struct Experts {
   std::int64_t count = 0, active = 0;  // 0 = no experts
   Routing routing = Routing::of_chosen;
   bool bias = false;  // of the router
+  bool choice =
+      false;  // a number of each expert, added to its weight where the largest are chosen, and only there: DeepSeek V3
+  double scale = 1;  // of the weights
+  // Hidden width of one part more, through which every token goes; 0 = none. With a gate, its output times σ(gate·x): Qwen 1.5 MoE.
+  std::int64_t shared = 0;
+  bool shared_gate = false;
+  // Layers, in rising order, that have one feed-forward part of this hidden width instead of experts.
+  std::vector<std::int64_t> dense = {};
+  std::int64_t dense_hidden = 0;
   explicit operator bool() const { return count > 0; }
 };
 
@@ -96,6 +107,9 @@ struct FeedForward {
   bool gated() const { return gating != Gating::off; }
   std::int64_t up_width() const { return gated() ? 2 * hidden : hidden; }
   std::int64_t parts() const { return experts ? experts.count : 1; }
+  FeedForward shared_part() const {  // of the experts: what every token goes through
+    return {experts.shared, activation, gating, limit};
+  }
 };
 
 // Matrices of a layer that have a bias.
@@ -123,14 +137,25 @@ struct OutputHead {
   double soft_cap = 0;  // of the logits, after their scale; 0 = none. Gemma 2
 };
 
+// A word table that is narrower than the stream. A matrix leads from its rows to the stream's: of the words alone, to which positions
+// are then added (OPT-350M, arXiv 2205.01068), or of words, positions and types joined, after the norm of the embedding (ELECTRA,
+// arXiv 2003.10555). The head reads rows of this width again: its matrix, or the dense layer of its transform, leads back.
+enum class Widened { words, embedding };
+struct NarrowWords {
+  std::int64_t width = 0;
+  Widened widened = Widened::words;
+  bool bias = false;  // of the matrix
+};
+
 // A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
 //
-//   h = norm?(combination(word_scale·word[token], position) + type?[type])
+//   h = norm?(combination(word_scale·word[token], position) + type?[type]), widened? before or after
 //   h = attention sublayer, cross attention sublayer?, feed-forward sublayer: residual and norms as above, for each layer
 //   logits = head(norm?(h))
 struct Architecture {
   std::int64_t layers = 4, width = 128;
   std::int64_t vocabulary = kVocabulary;
+  std::optional<NarrowWords> narrow = {};
   std::int64_t token_types = 0;  // 0 = none. BERT's segments
   std::int64_t length = 128;     // tokens of a training window
   bool causal = true;            // next token; false: an encoder, which fills in masked ones
@@ -146,6 +171,12 @@ struct Architecture {
   OutputHead head;
   Spec position;  // [a, b] for layers that differ
 
+  FeedForward feed_forward_in(std::int64_t layer) const;  // without experts where the layer has none
+  // What is joined, and normed, before the first layer; and what the matrix of the head reads.
+  std::int64_t embedding_width() const {
+    return narrow && narrow->widened == Widened::embedding ? narrow->width : width;
+  }
+  std::int64_t head_width() const { return narrow ? narrow->width : width; }
   Shape shape() const { return {width, attention.heads, attention.head_dim, length, causal}; }
   // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each
   // other, and a spec that this architecture cannot take.

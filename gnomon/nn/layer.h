@@ -49,11 +49,16 @@ struct ProjectionsKept {
   Floats asked;                 // x + e, where positions enter queries and keys alone
   Floats unnormed, statistics;  // q and k before their norms; q, k and v before they are clipped
 };
+// Of a feed-forward part, before and after the activation.
+struct PartKept {
+  Floats up, hidden;
+};
 // Which rows go through which expert: those of expert e are the entries first[e] to first[e + 1] of `row`.
 struct ExpertsKept {
   Floats logits, weights;  // (N,experts): of the router
   std::vector<std::int64_t> first, row;
-  Floats x, written;  // of each entry: the row that it reads, and what its expert makes of it
+  Floats x, written;    // of each entry: the row that it reads, and what its expert makes of it
+  Floats shared, gate;  // what the shared expert makes of each row, and σ of its gate
 };
 // Queries (N,q_width), keys and values side by side (B·encoder.T, 2·kv_width), and what attention returned.
 struct CrossKept {
@@ -67,8 +72,8 @@ struct LayerActivations {
   CrossKept crossed;
   Floats attended;  // (N, q_width): what attention returned
   AttentionKept kept;
-  Plan plan;          // with what reads content; unused where nothing does
-  Floats up, hidden;  // of the feed-forward part, before and after the activation; of experts, by chosen
+  Plan plan;              // with what reads content; unused where nothing does
+  PartKept part, shared;  // of experts, by chosen; of the one that every token goes through
   ExpertsKept experts;
 };
 
@@ -93,6 +98,7 @@ struct LayerScratch {
   Floats dbranch, dsum, dscaled, dunnormed,
       dup;  // of parallel sublayers, norms after a sublayer, its scale, norms of q and k, gates
   Floats dx, dchosen, drouter;  // of experts: the rows that they read and wrote, their weights
+  Floats dshared, dgate;        // of what the shared expert made, and of its gate
 };
 struct LayerBackward {
   const float *w, *h;
@@ -166,6 +172,11 @@ void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, L
                   float* to);
 void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
                            LayerActivations& a);
+// One part by itself, of the form f, which has no experts.
+void plain_part(const LayerShape& s, const FeedForward& f, const PartAt& p, const LayerInput& in, PartKept& k,
+                float* to);
+void plain_part_backward(const LayerShape& s, const FeedForward& f, const PartAt& p,
+                         const SublayerBackward& at, PartKept& k);
 // The same for experts, from in.h. Taps see what the router says: `router`.
 void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a, float* to);
 void experts_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at, LayerActivations& a);

@@ -12,7 +12,7 @@ namespace {
 
 std::shared_ptr<const ModelParts> parts_of(const Architecture& a) {
   a.check();
-  Scheme scheme = make_scheme(a.position, a.shape());
+  Scheme scheme = make_scheme(a.position, a.shape(), a.embedding_width());
   Layout at(a, scheme);
   return std::make_shared<const ModelParts>(ModelParts{a, std::move(scheme), std::move(at)});
 }
@@ -52,14 +52,18 @@ double Model::training_flops_per_token(std::int64_t T) const {
   const Architecture& a = architecture();
   const double d = double(a.width), q = double(a.attention.q_width()),
                pairs = a.causal ? (double(T) + 1) / 2 : double(T);
-  const FeedForward& f = a.feed_forward;
-  const double parts = f.experts ? double(f.experts.active) : 1;
-  double matrices = double(a.layers) * d *
-                    (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) +
-                     double(f.experts.count));
+  double matrices = double(a.layers) * d * (double(a.attention.qkv_width()) + q);
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const FeedForward f = a.feed_forward_in(l), shared = f.shared_part();
+    const double parts = f.experts ? double(f.experts.active) : 1;
+    matrices += d * (parts * double(f.up_width() + f.hidden) + double(f.experts.count));
+    if (shared.hidden > 0) matrices += d * double(shared.up_width() + shared.hidden + f.experts.shared_gate);
+  }
   if (a.cross) matrices += double(a.layers) * d * (double(a.attention.qkv_width()) + q);
-  if (a.head.form == HeadForm::transform) matrices += d * d;
-  if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * d;
+  const double read = double(a.head_width());
+  if (a.narrow) matrices += d * read;
+  if (a.head.form == HeadForm::transform || (a.narrow && a.head.form != HeadForm::none)) matrices += d * read;
+  if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * read;
   for (const auto& p : params()) {  // matrices that join word and position, once a token
     if (p.spec.decay && p.spec.name.rfind("embed.combination.", 0) == 0) matrices += double(p.spec.size());
   }

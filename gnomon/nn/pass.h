@@ -15,14 +15,18 @@ struct ModelParts {
 };
 
 struct InputKept {
-  Floats words, tables, e;    // rows of the word table; what the input encoding keeps and its vectors
+  Floats looked_up;  // rows of a narrow word table
+  Floats words, tables,
+      e;  // what is joined: rows of the word table; what the input encoding keeps and its vectors
   Placement tables_of;        // the places of the tables
   Floats joined, statistics;  // before the norm of the embedding, if there is one
+  Floats narrow;              // before the matrix that widens what was joined, if there is one
   Floats h;                   // what enters the first layer
 };
 struct HeadKept {
   Floats last, statistics;  // after the last norm, if there is one
   Floats dense, activated, transformed, transform_statistics;
+  Floats narrow;          // what the head's matrix reads of narrow words
   Floats logits, capped;  // capped: a copy, which the gradient of a soft-cap needs
 };
 struct Pass {
@@ -40,7 +44,7 @@ struct Pass {
   HeadKept head;
   // Of the backward pass.
   LayerScratch scratch;
-  Floats dlast, dhead, dh, djoined, dwords, de, dencoder;
+  Floats dlast, dhead, dh, djoined, dwords, de, dencoder, dlooked_up, dnarrow, dread;
   Floats later;  // what the position vectors receive after the first layer's input
 };
 // One call of a session.

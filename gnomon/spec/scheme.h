@@ -29,7 +29,8 @@ struct Scheme {
   // The positions that every part has values for are below this; nullopt = all.
   std::optional<std::int64_t> positions_end() const;
 };
-Scheme make_scheme(const Spec& spec, const Shape& shape);
+// joined: the width in which word and position are joined; 0 = shape.C.
+Scheme make_scheme(const Spec& spec, const Shape& shape, std::int64_t joined = 0);
 
 // One encoding by itself; its options must name what has no silent default.
 std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape);

@@ -255,14 +255,15 @@ std::pair<std::string, std::vector<std::string>> written(const Named& named) {
 
 }  // namespace
 
-Scheme make_scheme(const Spec& spec, const Shape& shape) {
+Scheme make_scheme(const Spec& spec, const Shape& shape, std::int64_t joined) {
   shape.check();
+  Shape inner = shape;
+  if (joined) inner.C = joined;
   const CombinationEntry* entry = find_combination(spec.combination.name);
   if (!entry) throw unknown("combination", spec.combination.name, combination_names(), kEncodingsLister);
   Scheme scheme;
-  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
+  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), inner);
   if (spec.input) {
-    Shape inner = shape;
     inner.C = scheme.combination->position_width();
     scheme.input = make_checked(*spec.input, inner);
   }

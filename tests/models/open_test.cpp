@@ -65,6 +65,15 @@ const std::vector<std::string> kMore{"gemma",
                                      "electra_bare",
                                      "nomic_bert",
                                      "nomic_bert_bare",
+                                     "electra_small",
+                                     "electra_wide",
+                                     "opt_narrow",
+                                     "opt_narrow_own_head",
+                                     "qwen3_moe_first_dense",
+                                     "qwen3_moe_every_second",
+                                     "gpt_oss_mxfp4",
+                                     "gpt_oss_mxfp4_wide",
+                                     "gpt_oss_mxfp4_deep",
                                      "t5_whole",
                                      "t5_gated",
                                      "t5_other_head",
@@ -87,7 +96,16 @@ const std::vector<std::string> kMore{"gemma",
                                      "gguf_mixtral",
                                      "gguf_qwen3_moe",
                                      "gguf_gpt_oss",
-                                     "gguf_exaone4"};
+                                     "gguf_gpt_oss_mxfp4",
+                                     "gguf_exaone4",
+                                     "gguf_t5",
+                                     "gguf_t5_gated",
+                                     "gguf_umt5",
+                                     "gguf_t5_encoder",
+                                     "gguf_mt5",
+                                     "gguf_t5_first_files",
+                                     "gguf_nomic_bert",
+                                     "gguf_nomic_bert_one_head"};
 std::vector<std::string> all_folders() {
   std::vector<std::string> all = kFolders;
   all.insert(all.end(), kMore.begin(), kMore.end());
@@ -177,7 +195,9 @@ TEST_P(OpenedLayers, AreContinuedAsByTransformers) {
 
 class OpenedPairs : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Folders, OpenedPairs,
-                         testing::Values("t5_whole", "t5_gated", "t5_other_head", "t5_gelu", "mt5", "umt5"),
+                         testing::Values("t5_whole", "t5_gated", "t5_other_head", "t5_gelu", "mt5", "umt5",
+                                         "gguf_t5", "gguf_t5_gated", "gguf_umt5", "gguf_mt5",
+                                         "gguf_t5_first_files"),
                          [](const auto& p) { return p.param; });
 
 // The encoder beside the decoder, and the same alone.

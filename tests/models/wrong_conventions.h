@@ -74,6 +74,8 @@ inline const Wrong kWrong[] = {
      [](Architecture& a) { a.word_scale = 1; }},
     {"unscaled logits", [](const Architecture& a) { return a.head.scale != 1; },
      [](Architecture& a) { a.head.scale = 1; }},
+    {"scaled logits", [](const Architecture& a) { return a.cross && a.head.scale == 1; },
+     [](Architecture& a) { a.head.scale = 1 / std::sqrt(double(a.width)); }},
     {"q·k by the width of a head", [](const Architecture& a) { return a.attention.scale != 0; },
      [](Architecture& a) { a.attention.scale = 1.5 * a.attention.scale_of_product(); }},
     {"no limit of q, k and v", [](const Architecture& a) { return a.attention.clip != 0; },

@@ -69,6 +69,27 @@ const Option kOptions[] = {
        a.feed_forward.experts = {3, 2, Routing::of_chosen, true}, a.feed_forward.gating = Gating::clamped;
        a.residual = Residual::parallel_one_norm;
      }},
+    {"experts by sigmoids",
+     [](Architecture& a) {
+       a.feed_forward.experts = {4, 2, Routing::sigmoid}, a.feed_forward.experts.scale = 1.5;
+     }},
+    {"experts by sigmoids and a choice",
+     [](Architecture& a) { a.feed_forward.experts = {4, 2, Routing::sigmoid_of_chosen, true, true, 2.5}; }},
+    {"a choice of softmaxes",
+     [](Architecture& a) { a.feed_forward.experts = {4, 2, Routing::of_chosen, false, true, 0.7}; }},
+    {"a shared expert",
+     [](Architecture& a) {
+       a.feed_forward.gating = Gating::on, a.feed_forward.experts = {.count = 3, .active = 1, .shared = 10};
+     }},
+    {"a shared expert with a gate",
+     [](Architecture& a) {
+       a.feed_forward.experts = {.count = 3, .active = 2, .shared = 24, .shared_gate = true};
+       a.norm.place = NormPlace::after_sum;
+     }},
+    {"experts in some layers",
+     [](Architecture& a) {
+       a.feed_forward.experts = {.count = 3, .active = 2, .shared = 8, .dense = {0}, .dense_hidden = 20};
+     }},
     {"scaled residual", [](Architecture& a) { a.residual_scale = 0.6; }},
     {"scaled residual, norms after",
      [](Architecture& a) { a.residual_scale = 0.6, a.norm.place = NormPlace::before_and_after; }},
@@ -102,6 +123,23 @@ const Option kOptions[] = {
     {"transform with an activation of its own",
      [](Architecture& a) { a.head = {.form = HeadForm::transform, .activation = Activation::relu}; }},
     {"vocabulary", [](Architecture& a) { a.vocabulary = 11; }},
+    {"narrow words",
+     [](Architecture& a) {
+       a.narrow = {6, Widened::words, false}, a.word_scale = 1.5;
+     }},
+    {"narrow words, tied head, no last norm",
+     [](Architecture& a) {
+       a.narrow = {6, Widened::words, true}, a.head.tied = true, a.norm.last = false;
+     }},
+    {"narrow embedding, tied transform, token types",
+     [](Architecture& a) {
+       a.narrow = {6, Widened::embedding, true}, a.token_types = 3, a.norm.embedding = true;
+       a.head = {.form = HeadForm::transform, .tied = true, .bias = true, .transform_bias = true};
+     }},
+    {"wide embedding without a norm",
+     [](Architecture& a) {
+       a.narrow = {20, Widened::embedding, false};
+     }},
     {"cross attention", [](Architecture& a) { a.cross.emplace(); }},
     {"scaled cross attention, shared keys",
      [](Architecture& a) { a.cross = {.scale = 0.8}, a.attention.kv_heads = 1; }},
@@ -366,7 +404,26 @@ TEST(Blocks, ContradictionsAreRefused) {
   expect_has(changed([](auto& a) { a.feed_forward.experts = {.count = 4, .active = 5}; }),
              "experts.active: found 5, allowed are 1 to 4");
   expect_has(changed([](auto& a) { a.feed_forward.experts = {.active = 1}; }), "there are no experts");
+  expect_has(changed([](auto& a) { a.feed_forward.experts.shared = 4; }), "there are no experts");
+  const auto experts = [](std::vector<std::int64_t> dense, std::int64_t hidden) {
+    return Experts{.count = 2, .active = 1, .dense = std::move(dense), .dense_hidden = hidden};
+  };
+  expect_has(changed([&](auto& a) { a.feed_forward.experts = experts({2}, 8); }),
+             "experts.dense: found 2, allowed are 0 to 1");
+  expect_has(changed([&](auto& a) {
+               a.feed_forward.experts = experts({1, 0}, 8);
+             }),
+             "found layers out of order or twice");
+  expect_has(changed([&](auto& a) { a.feed_forward.experts = experts({1}, 0); }),
+             "experts.dense_hidden: found 0");
   expect_has(changed([](auto& a) { a.head.transform_bias = true; }), "the head has no transform");
+  expect_has(changed([](auto& a) { a.narrow = {0, Widened::words}; }), "narrow.width: found 0");
+  expect_has(changed(
+                 [](auto& a) {
+                   a.narrow = {8, Widened::embedding};
+                 },
+                 "every_layer(learned)"),
+             "adds positions of the stream's width in every layer");
   expect_has(changed([](auto& a) { a.head.activation = Activation::relu; }), "the head has no transform");
 }
 

@@ -19,7 +19,7 @@ class ReferenceModel {
  public:
   ReferenceModel(const Model& model, const std::vector<double>& w)
       : model_(model), c_(model.architecture()), w_(w) {
-    scheme_ = make_scheme(c_.position, c_.shape());
+    scheme_ = make_scheme(c_.position, c_.shape(), c_.embedding_width());
   }
 
   // Mean loss in nats over the scored targets.
@@ -50,12 +50,9 @@ class ReferenceModel {
     const std::int64_t T = tokens_ = tokens.T, d = c_.width;
     const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
     const Positions positions = Positions(place).row(b);
-    const std::int64_t dw = scheme_.combination->word_width();
-    std::vector<double> words;
-    for (std::int64_t t = 0; t < T; ++t) {
-      const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
-      for (std::int64_t i = 0; i < dw; ++i) words.push_back(c_.word_scale * word[i]);
-    }
+    const bool widens_words = c_.narrow && c_.narrow->widened == Widened::words;
+    const std::int64_t joined = c_.narrow && !widens_words ? c_.narrow->width : d;
+    const std::vector<double> words = words_of(tokens, b);
     tell("words", words);
     e_.clear();
     for (std::int64_t n = 0; scheme_.input && n < T * scheme_.input->shape().C; ++n) {
@@ -64,14 +61,16 @@ class ReferenceModel {
     }
     if (scheme_.input) tell("positions", e_);
     Matrix h(T);
-    for (std::int64_t n = 0; n < T * d; ++n)
-      h[n / d].push_back(scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
-    for (std::int64_t n = 0; c_.token_types > 0 && n < T * d; ++n) {
-      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
-      h[n / d][n % d] += at("embed.type")[type * d + n % d];
+    for (std::int64_t n = 0; n < T * joined; ++n)
+      h[n / joined].push_back(
+          scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / joined, n % joined));
+    for (std::int64_t n = 0; c_.token_types > 0 && n < T * joined; ++n) {
+      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / joined];
+      h[n / joined][n % joined] += at("embed.type")[type * joined + n % joined];
     }
     tell("embedded", h);
     if (c_.norm.embedding) h = norm(h, "embed.norm.");
+    if (c_.narrow && !widens_words) h = linear(h, "embed.widen", d);
     for (std::int64_t l = 0; l < c_.layers; ++l) {
       for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
         h[n / d][n % d] += e_[n];
@@ -86,12 +85,14 @@ class ReferenceModel {
   Matrix logits(const Tokens& tokens, std::int64_t b) const {
     Matrix h = hidden(tokens, b);
     if (c_.head.form == HeadForm::transform) {
-      h = times(h, at("head.transform.weight"), maybe("head.transform.bias"), c_.width);
+      h = linear(h, "head.transform", c_.narrow ? c_.narrow->width : c_.width);
       for (auto& row : h) {
         for (double& z : row) z = activation_by_definition(c_.head_activation(), z);
       }
       h = norm(h, "head.transform.norm.");
       tell("transformed", h);
+    } else if (c_.narrow) {
+      h = linear(h, "head.narrow", c_.narrow->width);
     }
     Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
     for (auto& row : z) {
@@ -102,6 +103,21 @@ class ReferenceModel {
   }
 
  private:
+  // Rows of the word table as they are joined.
+  std::vector<double> words_of(const Tokens& tokens, std::int64_t b) const {
+    const bool widens = c_.narrow && c_.narrow->widened == Widened::words;
+    const std::int64_t T = tokens.T, to = scheme_.combination->word_width(),
+                       width = widens ? c_.narrow->width : to;
+    Matrix rows(T);
+    for (std::int64_t n = 0; n < T * width; ++n) {
+      const std::int64_t word = tokens.inputs[b * T + n / width];
+      rows[n / width].push_back(c_.word_scale * at("embed.word")[word * width + n % width]);
+    }
+    if (widens) rows = linear(rows, "embed.widen", to);
+    std::vector<double> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    return all;
+  }
   static std::string of_layer(std::int64_t l, const std::string& name) {
     return "layers." + std::to_string(l) + "." + name;
   }
@@ -365,22 +381,56 @@ class ReferenceModel {
   double gated(const std::vector<double>& up, std::int64_t n) const {
     const FeedForward& f = c_.feed_forward;
     if (f.gating == Gating::off) return activated(up[n]);
-    const double other = up[f.hidden + n], most = f.limit;
+    const double other = up[up.size() / 2 + std::size_t(n)], most = f.limit;
     if (f.gating == Gating::on) return activated(up[n]) * other;
     return activated(std::min(up[n], most)) * (std::min(std::max(other, -most), most) + 1);
   }
-  Matrix feed_forward(const Matrix& x, const std::string& name) const {
-    const std::int64_t hidden = c_.feed_forward.hidden;
-    tell(name + "read", x);
-    if (c_.feed_forward.experts) return experts(x, name);
+  // down(f(up(x))) of this hidden width, in one piece.
+  Matrix plain(const Matrix& x, const std::string& name, std::int64_t hidden, bool told) const {
     const Matrix up = linear(x, name + "up", c_.feed_forward.gating == Gating::off ? hidden : 2 * hidden);
-    tell(name + "up", up);
     Matrix rows(x.size());
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (std::int64_t n = 0; n < hidden; ++n) rows[t].push_back(gated(up[t], n));
     }
-    tell(name + "hidden", rows);
+    if (told) tell(name + "up", up), tell(name + "hidden", rows);
     return linear(rows, name + "down", c_.width);
+  }
+  Matrix feed_forward(const Matrix& x, std::int64_t l, const std::string& name) const {
+    const Experts& e = c_.feed_forward.experts;
+    tell(name + "read", x);
+    const bool dense = std::count(e.dense.begin(), e.dense.end(), l) > 0;
+    if (e.count == 0 || dense) return plain(x, name, dense ? e.dense_hidden : c_.feed_forward.hidden, true);
+    Matrix y = experts(x, name);
+    if (e.shared == 0) return y;
+    const Matrix shared = plain(x, name + "shared.", e.shared, false);
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      double gate = 0;
+      for (std::int64_t c = 0; e.shared_gate && c < c_.width; ++c)
+        gate += at(name + "shared.gate")[c] * x[t][c];
+      for (std::int64_t c = 0; c < c_.width; ++c)
+        y[t][c] += shared[t][c] * (e.shared_gate ? 1 / (1 + std::exp(-gate)) : 1);
+    }
+    return y;
+  }
+  // What the router makes of its logits: 0 for experts that are not chosen.
+  std::vector<double> routed(const std::vector<double>& logits, const std::string& name) const {
+    const Experts& e = c_.feed_forward.experts;
+    const bool sigmoids = e.routing == Routing::sigmoid || e.routing == Routing::sigmoid_of_chosen;
+    std::vector<double> scores, asked, weights;
+    double all = 0, sum = 0;
+    for (const double z : logits) all += std::exp(z);
+    for (std::size_t n = 0; n < logits.size(); ++n) {
+      scores.push_back(sigmoids ? 1 / (1 + std::exp(-logits[n])) : std::exp(logits[n]) / all);
+      asked.push_back(scores[n] + (e.choice ? at(name + "choice")[n] : 0));
+    }
+    for (std::size_t n = 0; n < logits.size(); ++n) {
+      const auto larger = std::count_if(asked.begin(), asked.end(), [&](double x) { return x > asked[n]; });
+      weights.push_back(larger < e.active ? scores[n] : 0);
+      sum += weights[n];
+    }
+    const bool whole = e.routing == Routing::of_all || e.routing == Routing::sigmoid;
+    for (double& w : weights) w *= e.scale / (whole ? 1 : sum);
+    return weights;
   }
   // Every expert of every token, with the weight that the router gives it, which of most is 0.
   Matrix experts(const Matrix& x, const std::string& name) const {
@@ -390,16 +440,9 @@ class ReferenceModel {
     tell(name + "router", logits);
     Matrix y(x.size(), std::vector<double>(c_.width));
     for (std::size_t t = 0; t < x.size(); ++t) {
-      double sum = 0;
-      const auto chosen = [&](std::int64_t e) {
-        std::int64_t larger = 0;
-        for (std::int64_t other = 0; other < E; ++other) larger += logits[t][other] > logits[t][e];
-        return larger < f.experts.active;
-      };
-      for (std::int64_t e = 0; e < E; ++e)
-        sum += f.experts.routing == Routing::of_all || chosen(e) ? std::exp(logits[t][e]) : 0;
+      const std::vector<double> weights = routed(logits[t], name);
       for (std::int64_t e = 0; e < E; ++e) {
-        if (!chosen(e)) continue;
+        if (weights[e] == 0) continue;
         const double *up_bias = maybe(name + "up.bias"), *down_bias = maybe(name + "down.bias");
         const Matrix up =
             times({x[t]}, at(name + "up.weight") + e * U * c_.width, up_bias ? up_bias + e * U : nullptr, U);
@@ -407,7 +450,7 @@ class ReferenceModel {
         for (std::int64_t n = 0; n < f.hidden; ++n) rows[0].push_back(gated(up[0], n));
         const Matrix out = times(rows, at(name + "down.weight") + e * c_.width * f.hidden,
                                  down_bias ? down_bias + e * c_.width : nullptr, c_.width);
-        for (std::int64_t c = 0; c < c_.width; ++c) y[t][c] += std::exp(logits[t][e]) / sum * out[0][c];
+        for (std::int64_t c = 0; c < c_.width; ++c) y[t][c] += weights[e] * out[0][c];
       }
     }
     return y;
@@ -442,8 +485,8 @@ class ReferenceModel {
       out(cross_attention(crossed, tokens, b, asking), crossed, h);
       tell(name + "resid_cross", h);
     }
-    if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
-    out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
+    if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), l, second), second, h);
+    out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, l, second), second, h);
   }
   static void add(const Matrix& x, Matrix& h) {
     for (std::size_t t = 0; t < h.size(); ++t) {

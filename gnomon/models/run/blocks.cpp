@@ -1,5 +1,6 @@
 // What each family has beside positions, by the keys of its file: models/NAME/configuration_NAME.py and modeling_NAME.py of
 // transformers 5.23.0; of GGUF files what llama.cpp's converter leaves of it (conversion/NAME.py).
+#include <algorithm>
 #include <cmath>
 
 #include "gnomon/models/resolve/facts.h"
@@ -105,6 +106,7 @@ void block_t5(Facts& f, Architecture& a) {
   a.head = {.tied = true};
   // configuration_t5.py: of T5 1.1 and Flan-T5, whose files say that the head is not the word table, rows are not scaled; the
   // table is the head all the same where the file holds no other. modeling_umt5.py always scales, modeling_mt5.py never does.
+  if (f.gguf) return;  // llama.cpp scales none
   const bool scales =
       type == "umt5" || (first && f.flag("scale_decoder_outputs", f.flag("tie_word_embeddings", true)));
   if (scales) a.head.scale = 1 / std::sqrt(double(a.width));
@@ -223,7 +225,8 @@ void block_mpt(Facts& f, Architecture& a) {
 }
 
 void block_opt(Facts& f, Architecture& a) {
-  if (f.whole("word_embed_proj_dim", a.width) != a.width) f.refuse("word_embed_proj_dim", "hidden_size");
+  if (const std::int64_t words = f.whole("word_embed_proj_dim", a.width); words != a.width)
+    a.narrow = {words, Widened::words};
   layer_block(a, double(kNormEpsilon), f.hidden("ffn_dim", 3072), f.flag("enable_bias", true));
   if (!f.flag("layer_norm_elementwise_affine", true)) a.norm.form = NormForm::layer_plain;
   a.feed_forward.activation = f.activation("activation_function", "relu");
@@ -284,6 +287,24 @@ void block_granite(Facts& f, Architecture& a) {
 
 // --- Experts
 
+namespace {
+
+// Layers without experts, of this hidden width: those of mlp_only_layers, and all but every decoder_sparse_step-th.
+void dense_layers(Facts& f, Architecture& a, std::int64_t hidden) {
+  const std::int64_t step = f.whole("decoder_sparse_step", 1);
+  if (step < 1) f.refuse("decoder_sparse_step", "whole numbers of 1 or more");
+  const auto plain = f.file.wholes("mlp_only_layers").value_or(std::vector<std::int64_t>());
+  Experts& experts = a.feed_forward.experts;
+  experts.dense_hidden = hidden;
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const bool said = std::find(plain.begin(), plain.end(), l) != plain.end();
+    if (said || (l + 1) % step != 0) experts.dense.push_back(l);
+  }
+  if (std::int64_t(experts.dense.size()) == a.layers) a.feed_forward = a.feed_forward_in(0);
+}
+
+}  // namespace
+
 void block_mixtral(Facts& f, Architecture& a) {
   rms_block(f, a);
   a.norm.epsilon = f.epsilon("rms_norm_eps", 1e-5);
@@ -295,12 +316,9 @@ void block_mixtral(Facts& f, Architecture& a) {
 void block_qwen3_moe(Facts& f, Architecture& a) {
   rms_block(f, a, f.whole("moe_intermediate_size", "expert_feed_forward_length", 768));
   a.norm.qk = QkNorm::shared;
-  if (f.whole("decoder_sparse_step", 1) != 1)
-    f.refuse("decoder_sparse_step", "1: gnomon runs only models with equal layers");
-  if (const auto plain = f.file.wholes("mlp_only_layers"); plain && !plain->empty())
-    f.refuse("mlp_only_layers", "an empty list: gnomon runs only models with equal layers");
   a.feed_forward.experts = f.experts("num_experts", 128, "num_experts_per_tok", 8);
   if (!f.gguf && !f.flag("norm_topk_prob", false)) a.feed_forward.experts.routing = Routing::of_all;
+  if (!f.gguf) dense_layers(f, a, f.hidden("intermediate_size", 6144));
   a.head = f.head(false);
 }
 void block_gpt_oss(Facts& f, Architecture& a) {
@@ -329,7 +347,8 @@ void block_distilbert(Facts& f, Architecture& a) {
 }
 
 void block_electra(Facts& f, Architecture& a) {
-  if (f.whole("embedding_size", 128) != a.width) f.refuse("embedding_size", "hidden_size");
+  if (const std::int64_t words = f.whole("embedding_size", 128); words != a.width)
+    a.narrow = {words, Widened::embedding, true};
   block_bert(f, a);
 }
 

@@ -99,6 +99,20 @@ Sources expert_names(const Architecture& a, const std::string& mlp, const std::s
   return all;
 }
 
+// Gate, up and down of the layers that have no experts, where others have them.
+Sources dense_layer_names(const Architecture& a) {
+  const Experts& experts = a.feed_forward.experts;
+  Sources all;
+  for (const std::int64_t l : experts.dense) {
+    const std::string layer = std::to_string(l), ours = "layers." + layer + ".feed_forward.",
+                      mlp = "model.layers." + layer + ".mlp.";
+    all = all + dense_names(ours + "up", mlp + "gate_proj") +
+          dense_names(ours + "up", mlp + "up_proj", experts.dense_hidden) +
+          dense_names(ours + "down", mlp + "down_proj");
+  }
+  return all;
+}
+
 }  // namespace
 
 Names names_llama(const Architecture& a) {
@@ -111,7 +125,8 @@ Names names_mixtral(const Architecture& a) {
   return llama_names(a, expert_names(a, "model.layers.{}.block_sparse_moe.", "gate", {"w1", "w3", "w2"}));
 }
 Names names_qwen3_moe(const Architecture& a) {
-  return llama_names(a, expert_names(a, kLlamaMlp, "gate", {"gate_proj", "up_proj", "down_proj"}));
+  return llama_names(
+      a, expert_names(a, kLlamaMlp, "gate", {"gate_proj", "up_proj", "down_proj"}) + dense_layer_names(a));
 }
 Names names_gpt_oss(const Architecture& a) {
   const std::int64_t E = a.feed_forward.experts.count;
@@ -232,7 +247,9 @@ Names names_opt(const Architecture& a) {
   const std::string decoder = "model.decoder.", layer = decoder + "layers.{}.";
   const std::string norm = a.norm.place == NormPlace::before ? "norm" : "norm_after";
   return {Sources{{"embed.word", decoder + "embed_tokens.weight"},
+                  {"embed.widen.weight", decoder + "project_in.weight"},
                   {"position.input.table", decoder + "embed_positions.weight"},
+                  {"head.narrow.weight", decoder + "project_out.weight"},
                   {"head.weight", "lm_head.weight"}} +
               norm_names(kAttentionNames + norm, layer + "self_attn_layer_norm") +
               qkv_names(a, layer + "self_attn.", "q_proj", "k_proj", "v_proj") +
