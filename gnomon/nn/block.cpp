@@ -338,7 +338,10 @@ void refuse_what_no_block_has(const Architecture& a) {
   const Experts& e = a.feed_forward.experts;
   none(!a.cross, "cross attention; allowed are single decoders and encoders");
   none(!a.narrow, "narrow words; allowed are words as wide as the stream");
-  none(e.dense.empty(), "layers without experts beside others with them; allowed are equal layers");
+  none(a.feed_forward.others.layers.empty() && a.has_equal_heads(),
+       "layers that differ in their feed-forward part or their heads; allowed are equal layers");
+  none(!a.attention.keys_are_values && !a.norm.values, "values that are keys, and no norms of values");
+  none(a.layer_words == 0 && !a.layer_scale, "words of each layer and no scale of a layer");
   none(e.shared == 0, "shared expert; allowed are experts that a router chooses");
   none(!e.choice && e.scale == 1, "bias of the choice of experts and no scale of their weights");
 }

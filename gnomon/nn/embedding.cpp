@@ -113,6 +113,7 @@ void embed(const Call& c) {
   const std::int64_t joined_width = c.m.a.embedding_width();
   InputKept& k = c.p.input;
   look_up_words(c);
+  if (c.m.a.layer_words > 0) make_layer_words(c);
   make_positions(c);
   k.h.resize(c.size());
   Floats& left = widens_joined(c) ? k.narrow : k.h;
@@ -154,6 +155,7 @@ void embed_backward(const Call& c, float* g) {
       joined(c), {dh.data(), joined_step(c)},
       {{p.dwords.data(), word_step}, c.m.scheme.input ? p.de.data() : nullptr, g + c.m.at.combination});
   make_positions_backward(c, g);
+  if (c.m.a.layer_words > 0) make_layer_words_backward(c, g);
   look_up_words_backward(c, g);
 }
 

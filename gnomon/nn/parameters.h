@@ -52,7 +52,15 @@ struct LayerAt {
   LinearAt router;               // (experts, width)
   std::int64_t choice = -1;      // (experts)
   PartAt part, shared;  // of all experts, one after the other; of the one that every token goes through
-  std::int64_t shared_gate = -1;  // (1, width)
+  std::int64_t shared_gate = -1;   // (1, width)
+  LinearAt words_gate, words_out;  // of the words of the layer
+  NormAt words_norm;
+  std::int64_t scale = -1;  // (1)
+};
+// Of the words that each layer reads once more: (vocabulary, layers·layer_words), (layers·layer_words, width).
+struct LayerWordsAt {
+  std::int64_t table = -1, project = -1;
+  NormAt norm;  // (layer_words)
 };
 
 // Every parameter of a model in the order of the flat array, and the offsets by what they are for.
@@ -63,6 +71,7 @@ struct Layout {
   std::int64_t total = 0;
   std::int64_t word = -1, type = -1, combination = 0, input = 0;
   NormAt embedding_norm, last_norm, transform_norm;
+  LayerWordsAt layer_words;
   LinearAt widen, narrow, transform,
       head;  // widen and narrow: of narrow words, before the layers and before the head
   std::vector<LayerAt> layers;
@@ -83,7 +92,8 @@ struct Layout {
   void declare_feed_forward(const Architecture& a, const std::string& at, LayerAt& p);
   PartAt declare_part(const Architecture& a, const FeedForward& f, const std::string& at);
   void declare_encoding(const Architecture& a, const Scheme& scheme, std::size_t n);
-  AttentionAt declare_attention(const Architecture& a, const std::string& at);
+  void declare_layer_words(const Architecture& a);
+  AttentionAt declare_attention(const Architecture& a, const AttentionRule& rule, const std::string& at);
   LayerAt declare_layer(const Architecture& a, std::int64_t l);
   std::vector<std::int64_t> encodings_;
 };

@@ -120,7 +120,7 @@ std::vector<std::string> after_layers(const Architecture& a) {
 std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme) {
   std::vector<std::string> all = before_layers(scheme);
   const Experts& e = a.feed_forward.experts;
-  for (const std::string& name : of_layer(a, !e || !e.dense.empty(), bool(e)))
+  for (const std::string& name : of_layer(a, !e || !a.feed_forward.others.layers.empty(), bool(e)))
     all.push_back(std::string(kLayer) + name);
   for (const std::string& name : after_layers(a)) all.push_back(name);
   return all;

@@ -41,7 +41,7 @@ namespace gnomon {
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]
 //   layers.N.feed_forward.router   (B,T,experts)         of experts, instead of the two before: the router's logits
 //   layers.N.feed_forward.written  (B,T,width)           [hook_mlp_out]
-//   layers.N.resid_post            (B,T,width)           the stream after the layer [hook_resid_post]
+//   layers.N.resid_post            (B,T,width)           the stream after the layer, with its words and its scale [hook_resid_post]
 //   last                           (B,T,width)           what the head reads
 //   transformed                    (B,T,width)           after the transform of BERT's head
 //   logits                         (B,T,vocabulary)

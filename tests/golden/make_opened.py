@@ -29,7 +29,7 @@ import torch
 import transformers
 from opened_expected import made, write_expected
 from opened_gguf import write_gguf, write_published_gguf
-from opened_shapes import CASES, FIRST_NARROW, FIRST_PACKED_GGUF, FIRST_PAIR, FIRST_PAIR_GGUF, GGUFS, HALVES, LAST, MORE, MORE_GGUFS, NARROW, OTHER_HEADS, PACKED_GGUFS, PAIR_GGUFS, PAIRS, VARIANTS
+from opened_shapes import CASES, FIRST_NARROW, FIRST_OF_LAYERS, FIRST_PACKED_GGUF, FIRST_PAIR, FIRST_PAIR_GGUF, GGUFS, HALVES, LAST, MORE, MORE_GGUFS, NARROW, OF_LAYERS, OTHER_HEADS, PACKED_GGUFS, PAIR_GGUFS, PAIRS, VARIANTS
 from safetensors.torch import load_file, save_file
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
@@ -54,8 +54,19 @@ def in_four_bits(folder):
     return numbers
 
 
+def within_larger(folder):
+    """The same numbers as the language part of a model of text, images and sound."""
+    path = folder / "model.safetensors"
+    tensors = {key.replace("model.", "model.language_model.", 1): tensor for key, tensor in load_file(path).items()}
+    tensors["model.vision_tower.patch_embedder.input_proj.weight"] = torch.zeros(2, 3)
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = {"architectures": ["Gemma4ForConditionalGeneration"], "model_type": "gemma4",
+              "text_config": json.loads((folder / "config.json").read_text())}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
 def write_folder(name, seed):
-    kind, config = (CASES | VARIANTS | MORE | LAST | NARROW | PAIRS)[name]
+    kind, config = (CASES | VARIANTS | MORE | LAST | NARROW | OF_LAYERS | PAIRS)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
@@ -73,13 +84,15 @@ def write_folder(name, seed):
     for key, numbers in packed.items():
         assert torch.equal(loaded.state_dict()[key], numbers), key
     most = write_expected(folder, loaded, seed)
+    if name == "gemma4_larger":
+        within_larger(folder)
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}, "
           f"{len(load_file(folder / 'model.safetensors'))} tensors")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in [*enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]), *enumerate(NARROW, FIRST_NARROW),
+    for seed, chosen in [*enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]), *enumerate(NARROW, FIRST_NARROW), *enumerate(OF_LAYERS, FIRST_OF_LAYERS),
                          *enumerate(PAIRS, FIRST_PAIR), *enumerate(PAIR_GGUFS, FIRST_PAIR_GGUF), *enumerate(PACKED_GGUFS, FIRST_PACKED_GGUF)]:
         if not sys.argv[1:] or chosen in sys.argv[1:]:
             write = write_published_gguf if chosen in PAIR_GGUFS else write_gguf if chosen.startswith("gguf_") else write_folder

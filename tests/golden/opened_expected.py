@@ -5,7 +5,7 @@ import json
 import torch
 import transformers
 from make_architectures import size_of
-from opened_shapes import HALVES, LAST, MORE, MORE_GGUFS, NARROW, NEW, PACKED_GGUFS, PAD, PAIR_GGUFS, PAIRS, PROMPT, B, T, V
+from opened_shapes import HALVES, LAST, MORE, MORE_GGUFS, NARROW, NEW, OF_LAYERS, PACKED_GGUFS, PAD, PAIR_GGUFS, PAIRS, PROMPT, B, T, V
 
 
 def made(name, kind, config, seed):
@@ -18,6 +18,9 @@ def made(name, kind, config, seed):
             if name in PAIRS | PAIR_GGUFS and parameter.ndim == 2 and "relative_attention_bias" not in key:
                 deviation *= 0.6  # rows between the layers of order one, although nothing scales T5's logits
             parameter.copy_((mean + deviation * torch.randn(parameter.shape)).to(HALVES))
+        for key, buffer in model.named_buffers():
+            if key.endswith("layer_scalar"):
+                buffer.copy_(0.4 + 0.5 * torch.rand(1))
     return model
 
 
@@ -95,7 +98,7 @@ def write_expected(folder, model, seed):
     model = model.float().eval()
     if hasattr(model, "encoder") and hasattr(model, "decoder"):
         return write_pair(folder, model, seed)
-    if folder.name in MORE | MORE_GGUFS | LAST | NARROW | PAIR_GGUFS | PACKED_GGUFS:
+    if folder.name in MORE | MORE_GGUFS | LAST | NARROW | OF_LAYERS | PAIR_GGUFS | PACKED_GGUFS:
         return write_layers(folder, model, seed)
     inputs = drawn_inputs(model, seed + 1000)
     result = model(input_ids=inputs)

@@ -152,6 +152,25 @@ NARROW = {
         "tie_word_embeddings": True}),
 }
 FIRST_NARROW = 400
+SLIDES, SEES_ALL = "sliding_attention", "full_attention"
+GEMMA4 = TOKENS | {"vocab_size": V, "vocab_size_per_layer_input": V, "hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2,
+                   "num_key_value_heads": 1, "head_dim": 4, "global_head_dim": 16, "max_position_embeddings": 64, "sliding_window": 5}
+# Layers that differ in their heads, that borrow keys, and that read their words once more: by channels enough that not all gates of
+# a token are shut, because the norm that follows would enlarge the rounding of numbers near 0.
+OF_LAYERS = {
+    "gemma4": ("Gemma4ForCausalLM", GEMMA4 | {
+        "num_hidden_layers": 6, "layer_types": [SLIDES, SLIDES, SEES_ALL] * 2, "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+        "hidden_size_per_layer_input": 16, "final_logit_softcapping": 3.0}),
+    "gemma4_keys_are_values": ("Gemma4ForCausalLM", GEMMA4 | {
+        "num_hidden_layers": 6, "hidden_size": 12, "hidden_size_per_layer_input": 0, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "num_global_key_value_heads": 1, "attention_k_eq_v": True}),
+    "gemma4_biased": ("Gemma4ForCausalLM", GEMMA4 | {
+        "num_hidden_layers": 6, "layer_types": [SEES_ALL, SLIDES, SLIDES, SEES_ALL, SLIDES, SEES_ALL], "num_kv_shared_layers": 2,
+        "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "hidden_size_per_layer_input": 12,
+        "attention_bias": True}),
+    "gemma4_larger": ("Gemma4ForCausalLM", GEMMA4 | {"num_hidden_layers": 2, "layer_types": [SLIDES, SEES_ALL], "hidden_size_per_layer_input": 10}),
+}
+FIRST_OF_LAYERS = 800
 WHOLE = T5 | {"decoder_start_token_id": 0, "eos_token_id": None, "bos_token_id": None}
 # Encoders with decoders, beside t5_whole. Their seeds begin here.
 PAIRS = {

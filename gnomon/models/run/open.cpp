@@ -95,6 +95,11 @@ OutputHead head_in(const Architecture& a, const Config& config, const std::strin
   return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
 }
 
+void set_option(Named& named, std::string_view name, const OptionValue& value) {
+  std::erase_if(named.options, [&](const auto& option) { return option.first == name; });
+  named.options.emplace_back(name, value);
+}
+
 // What no key of a GGUF file says, and llama.cpp too takes from the tensors: how many tokens and token types there are, which
 // matrices of attention have biases, which norms StableLM and Falcon have.
 void fit_to_tensors(Architecture& a, const std::string& family, const Weights& weights) {
@@ -111,7 +116,7 @@ void fit_to_tensors(Architecture& a, const std::string& family, const Weights& w
     if (has("attn_q_norm.weight")) a.norm.qk = QkNorm::own, a.norm.qk_form = NormForm::layer_no_bias;
   }
   if (family == "t5") {  // the buckets of umT5's layers are their own; a gate is that of T5 1.1
-    if (has_in(1, "attn_rel_b.weight")) a.position.attention.front().options.emplace_back("layers", "own");
+    if (has_in(1, "attn_rel_b.weight")) set_option(a.position.attention.front(), "layers", "own");
     if (has("ffn_gate.weight"))
       a.feed_forward.gating = Gating::on, a.feed_forward.activation = Activation::gelu_tanh;
   }
