@@ -78,7 +78,8 @@ TEST_F(FourBits, WithoutTheirOtherHalfAreRefused) {
     std::string word = other;
     word.back() = 's';
     const std::string message = why(with_word(word, other));
-    EXPECT_NE(message.find("2 tensors missing in the file: \"" + experts + "down_proj\", "), std::string::npos)
+    EXPECT_NE(message.find("2 tensors missing in the file: \"" + experts + "down_proj\", "),
+              std::string::npos)
         << message;
   }
   const std::string message = why(with_bytes("_scales", [](unsigned) { return 255U; }));
