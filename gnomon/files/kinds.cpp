@@ -101,24 +101,53 @@ void q5_1(const char* from, float* to) {
   }
 }
 
+// One byte of exponent e, 16 of numbers: E2M1 times 2^(e − 127), here doubled and halved. No e means NaN, as in ggml.
+void mxfp4(const char* from, float* to) {
+  constexpr float kTwice[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  const float half_step = std::ldexp(1.0F, int(byte(from, 0)) - 128);
+  for (int j = 0; j < 16; ++j) {
+    to[j] = half_step * kTwice[low(from + 1, j)];
+    to[j + 16] = half_step * kTwice[high(from + 1, j)];
+  }
+}
+
 // --- 256 numbers a block, in groups with scales of their own
 
-// d, m (f16), 12 bytes of scales, 128 of numbers. Eight groups of 32: scale · d · q − least · m. Six bits of each scale and
-// each least: those of groups 0 to 3 whole in bytes 0 to 7; of groups 4 to 7 the low four in bytes 8 to 11, the high two
+// Of the kinds that begin with d, m (f16) and 12 bytes of scales: eight groups of 32, scale · d · q − least · m. Six bits of each
+// scale and each least: those of groups 0 to 3 whole in bytes 0 to 7; of groups 4 to 7 the low four in bytes 8 to 11, the high two
 // above those of groups 0 to 3.
+struct GroupOfK {
+  float step, zero;
+};
+GroupOfK group_of_k(const char* from, int g) {
+  const char* scales = from + 4;
+  const int k = g % 4;
+  const unsigned scale =
+      g < 4 ? byte(scales, k) & 63 : (byte(scales, 8 + k) & 15) | (byte(scales, k) >> 6) << 4;
+  const unsigned least =
+      g < 4 ? byte(scales, 4 + k) & 63 : (byte(scales, 8 + k) >> 4) | (byte(scales, 4 + k) >> 6) << 4;
+  return {half(from) * float(scale), half(from + 2) * float(least)};
+}
+// Two groups share their bytes.
+int four_bits_of_k(const char* q, int g, int j) {
+  const int n = 32 * (g / 2) + j;
+  return g % 2 ? high(q, n) : low(q, n);
+}
+// Scales, then 128 bytes of numbers.
 void q4_k(const char* from, float* to) {
-  const float d = half(from), m = half(from + 2);
-  const char *scales = from + 4, *q = from + 16;
   for (int g = 0; g < 8; ++g) {
-    const int k = g % 4;
-    const unsigned scale =
-        g < 4 ? byte(scales, k) & 63 : (byte(scales, 8 + k) & 15) | (byte(scales, k) >> 6) << 4;
-    const unsigned least =
-        g < 4 ? byte(scales, 4 + k) & 63 : (byte(scales, 8 + k) >> 4) | (byte(scales, 4 + k) >> 6) << 4;
-    const float step = d * float(scale), zero = m * float(least);
+    const GroupOfK group = group_of_k(from, g);
+    for (int j = 0; j < 32; ++j)
+      to[32 * g + j] = group.step * float(four_bits_of_k(from + 16, g, j)) - group.zero;
+  }
+}
+// Scales, 32 bytes of fifth bits, one bit of each byte for each group, then 128 bytes of the lower four.
+void q5_k(const char* from, float* to) {
+  for (int g = 0; g < 8; ++g) {
+    const GroupOfK group = group_of_k(from, g);
     for (int j = 0; j < 32; ++j) {
-      const int n = 32 * (g / 2) + j;  // two groups share their bytes
-      to[32 * g + j] = step * float(g % 2 ? high(q, n) : low(q, n)) - zero;
+      const int fifth = int(byte(from + 16, j) >> g & 1) << 4;
+      to[32 * g + j] = group.step * float(four_bits_of_k(from + 48, g, j) | fifth) - group.zero;
     }
   }
 }
@@ -168,7 +197,7 @@ constexpr NumberKind kKinds[] = {
     {"Q8_1", 32, 40, false, 9, nullptr},
     {"Q2_K", 256, 84, false, 10, nullptr},
     {"Q3_K", 256, 110, false, 11, nullptr},
-    {"Q5_K", 256, 176, false, 13, nullptr},
+    {"Q5_K", 256, 176, false, 13, blocks<q5_k, 176, 256>},
     {"Q8_K", 256, 292, false, 15, nullptr},
     {"IQ2_XXS", 256, 66, false, 16, nullptr},
     {"IQ2_XS", 256, 74, false, 17, nullptr},
@@ -181,7 +210,7 @@ constexpr NumberKind kKinds[] = {
     {"IQ1_M", 256, 56, false, 29, nullptr},
     {"TQ1_0", 256, 54, false, 34, nullptr},
     {"TQ2_0", 256, 66, false, 35, nullptr},
-    {"MXFP4", 32, 17, false, 39, nullptr},
+    {"MXFP4", 32, 17, false, 39, blocks<mxfp4, 17, 32>},
     {"NVFP4", 64, 36, false, 40, nullptr},
     {"Q1_0", 128, 18, false, 41, nullptr},
 };

@@ -40,6 +40,9 @@ Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
                  std::initializer_list<std::string_view> names) {
   const Architecture& c = m.model.architecture();
   check_layer(c, layer);
+  if (c.attention_in(layer).borrows)
+    refuse(c, text("layer ", layer, " reads the keys and values of layer ", c.keys_of(layer),
+                   ", so it cannot be looked at by itself"));
   if (in.rows.rows < 1 || in.rows.columns != c.width) {
     throw Error(Fault::usage, text("a layer takes rows of ", c.width, " numbers, at least one row; found (",
                                    in.rows.rows, ", ", in.rows.columns, ")"));
@@ -81,7 +84,7 @@ std::vector<Matrix> by_head(const Floats& all, std::int64_t heads, std::int64_t 
 }  // namespace
 
 Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const AttentionRule& rule = m.model.architecture().attention;
+  const AttentionRule rule = m.model.architecture().attention_in(layer);
   const Values values = values_of(m, layer, {"resid_pre", h}, {"attention.q", "attention.k", "attention.v"});
   Matrix out(h.rows, rule.qkv_width());
   const auto put = [&](std::string_view name, std::int64_t first, std::int64_t heads) {
@@ -178,7 +181,7 @@ struct HeadParts {
 };
 HeadParts parts_of(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                    const Matrix& whole, std::int64_t head) {
-  const AttentionRule& rule = m.model.architecture().attention;
+  const AttentionRule rule = m.model.architecture().attention_in(layer);
   const std::int64_t T = whole.rows, D = rule.head_dim, key_head = head / (rule.heads / rule.kv_heads);
   struct Both {
     Matrix q, k;
@@ -220,7 +223,7 @@ std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::v
   for (const Matrix& a : parts.q) {
     for (const Matrix& b : parts.k) {
       Matrix t = product_transposed(a, b);
-      for (double& v : t.values) v *= c.attention.scale_of_product();
+      for (double& v : t.values) v *= c.attention_in(layer).scale_of_product();
       terms.push_back(std::move(t));
     }
   }

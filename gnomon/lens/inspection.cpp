@@ -252,7 +252,7 @@ Change look_without_heads(const Trained& m, const Sample& sample, const SampleOu
     }
     if (!name.ends_with("logits")) return void((name.ends_with("q") ? q : k) = value.read());
     Floats logits = value.read();
-    for (const std::int64_t h : heads) content_alone(c.attention, h, {q, k, T}, logits);
+    for (const std::int64_t h : heads) content_alone(c.attention_in(layer), h, {q, k, T}, logits);
     value.write(logits);
   });
   std::string named;

@@ -226,10 +226,19 @@ std::vector<TermsLook> shares_by_window(const Trained& m, const std::vector<Matr
   return out;
 }
 
+// Words as positions are added to them.
+Matrix words_of(const Trained& m) {
+  const auto& narrow = m.model.architecture().narrow;
+  Matrix words = parameter(m, "embed.word");
+  if (!narrow || narrow->widened != Widened::words) return words;
+  words = product_transposed(words, parameter(m, "embed.widen.weight"));
+  return has(m, "embed.widen.bias") ? with_type(words, parameter(m, "embed.widen.bias").values) : words;
+}
+
 }  // namespace
 
 TableLook look_at_table(const Trained& m) {
-  const Matrix words = parameter(m, "embed.word"), positions = parameter(m, "position.input.table");
+  const Matrix words = words_of(m), positions = parameter(m, "position.input.table");
   if (words.columns != positions.columns)
     throw Error(Fault::usage, text("words have ", words.columns, " channels and positions ",
                                    positions.columns, ", so they cannot be added"));
@@ -272,18 +281,19 @@ TableLook look_at_table(const Trained& m) {
 
 // With a norm behind the sum, each part is taken with the statistics of the whole: γ·(part − its mean)/σ, exact for these tokens.
 std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample) {
-  const std::int64_t N = std::int64_t(sample.inputs.size()), C = m.model.architecture().width, T = sample.T;
-  Matrix words(N, C), positions(N, C), whole(N, C), entered(N, C);
+  const Architecture& a = m.model.architecture();
+  const std::int64_t N = std::int64_t(sample.inputs.size()), C = a.embedding_width(), T = sample.T;
+  Matrix words(N, C), positions(N, C), whole(N, C), entered(N, a.width);
   watch(m, sample, {"words", "positions", "embedded", "layers.0.resid_pre"},
         [&](std::int64_t w, const std::string& name, TapValue& value) {
           Matrix& to = name == "words"       ? words
                        : name == "positions" ? positions
                        : name == "embedded"  ? whole
                                              : entered;
-          if (value.size() != T * C)
-            throw Error(Fault::usage,
-                        text("terms: ", name, " has ", value.size() / T,
-                             " numbers per token; the stream has ", C, ", so they cannot be added"));
+          if (value.size() != T * to.columns)
+            throw Error(Fault::usage, text("terms: ", name, " has ", value.size() / T,
+                                           " numbers per token; what is joined has ", to.columns,
+                                           ", so they cannot be added"));
           const Floats all = value.read();
           std::copy(all.begin(), all.end(), &to.at(w * T, 0));
         });
@@ -303,7 +313,11 @@ std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample) {
     }
     return out;
   };
-  const Matrix word = part(words), position = part(positions);
+  const bool widens = a.narrow && a.narrow->widened == Widened::embedding;
+  const auto entering = [&](const Matrix& x) {
+    return widens ? product_transposed(part(x), parameter(m, "embed.widen.weight")) : part(x);
+  };
+  const Matrix word = entering(words), position = entering(positions);
   const Matrix rest = sum(sum(entered, word, -1), position, -1);  // types and the norm's bias
   return shares_by_window(m, {word, position, rest}, T);
 }

@@ -17,7 +17,7 @@ struct HeadRotation {
   bool halves;
 };
 HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
-  const Scheme scheme = make_scheme(c.position, c.shape());
+  const Scheme scheme = make_scheme(c);
   const auto& active = scheme.in_layer(layer);
   const auto require = [&](bool ok, std::string_view why) {
     if (!ok) throw Error(Fault::usage, text("'", c.position.print(), "': ", why));

@@ -152,6 +152,10 @@ Written written(const Trained& m, const Sample& sample) {
   if (c.cross)
     throw Error(Fault::usage,
                 "written: cross attention writes too, and has no part; allowed is a model without");
+  if (c.layer_words > 0 || c.layer_scale)
+    throw Error(
+        Fault::usage,
+        "written: layers scale the stream or add words to it, which has no part; allowed is a model without");
   const std::int64_t N = std::int64_t(sample.inputs.size());
   Written out;
   out.attention.assign(std::size_t(c.layers), Matrix(N, c.width));

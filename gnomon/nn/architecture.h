@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gnomon/encodings/entry.h"
 #include "gnomon/kernels/norm.h"
@@ -38,6 +39,7 @@ struct Norms {
   bool embedding = false;  // of what enters the first layer: BERT
   QkNorm qk = QkNorm::none;
   std::optional<NormForm> qk_form = {};  // nothing: that of the others
+  bool values = false;                   // RMS of each head of v, without a gain: Gemma 4
   bool last = true;                      // of what leaves the last layer
   bool first =
       true;  // false: none before the attention of layer 0, which the norm of the embedding replaces. ModernBERT
@@ -58,10 +60,25 @@ struct AttentionRule {
   double soft_cap = 0;  // of the logits, with their biases; 0 = none. Gemma 2
   bool sinks = false;   // one more logit a head, learned, of no value: gpt-oss, arXiv 2508.10925
   double clip = 0;      // q, k and v as projected are cut to [-clip, clip]; 0 = none. MPT, OLMo
+  bool keys_are_values =
+      false;             // values are the keys as projected, before norms: no matrix makes them. Gemma 4
+  bool borrows = false;  // of a layer in attention_in(): its keys and values are another's
   std::int64_t q_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
+  // Rows of the matrix that makes them.
+  std::int64_t projected_width() const {
+    return q_width() + (borrows ? 0 : keys_are_values ? 1 : 2) * kv_width();
+  }
   double scale_of_product() const;
+};
+
+// Layers, in rising order, with heads of another width, or another number of them for keys and values: Gemma 4's with full
+// attention.
+struct OtherHeads {
+  std::vector<std::int64_t> layers = {};
+  std::int64_t kv_heads = 1, head_dim = 32;
+  bool keys_are_values = false;
 };
 
 // A sublayer between attention and the feed-forward part of every layer: queries of the residual stream to keys and values
@@ -71,8 +88,9 @@ struct CrossAttention {
 };
 
 // How the weights of the chosen experts follow from the router's logits: by a softmax over the chosen alone (Mixtral, arXiv
-// 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob).
-enum class Routing { of_chosen, of_all };
+// 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob); or as σ of each,
+// plain, or over the sum of the chosen ones (DeepSeek V3, arXiv 2412.19437; GLM-4.5).
+enum class Routing { of_chosen, of_all, sigmoid, sigmoid_of_chosen };
 
 // Instead of one feed-forward part `count`, each of the same form. A matrix, the router, gives each token a logit for each; the
 // token goes through the `active` ones with the largest logits, and their outputs are added up with the router's weights.
@@ -81,21 +99,36 @@ struct Experts {
   std::int64_t count = 0, active = 0;  // 0 = no experts
   Routing routing = Routing::of_chosen;
   bool bias = false;  // of the router
+  bool choice =
+      false;  // a number of each expert, added to its weight where the largest are chosen, and only there: DeepSeek V3
+  double scale = 1;  // of the weights
+  // Hidden width of one part more, through which every token goes; 0 = none. With a gate, its output times σ(gate·x): Qwen 1.5 MoE.
+  std::int64_t shared = 0;
+  bool shared_gate = false;
   explicit operator bool() const { return count > 0; }
 };
 
 // down(f(up(x))), or gated: down(f(gate(x))·up(x)), gate and up one matrix of 2·hidden rows. Shazeer 2020, arXiv 2002.05202.
 // Clamped: down(f(min(gate(x), limit))·(clamp(up(x), −limit, limit) + 1)). gpt-oss, arXiv 2508.10925.
 enum class Gating { off, on, clamped };
+// Layers, in rising order, that have one feed-forward part of this hidden width instead.
+struct OtherHidden {
+  std::vector<std::int64_t> layers = {};
+  std::int64_t hidden = 0;
+};
 struct FeedForward {
   std::int64_t hidden = 512;  // of one expert
   Activation activation = Activation::gelu_tanh;
   Gating gating = Gating::off;
   double limit = 7;  // of a clamped gate
   Experts experts = {};
+  OtherHidden others = {};
   bool gated() const { return gating != Gating::off; }
   std::int64_t up_width() const { return gated() ? 2 * hidden : hidden; }
   std::int64_t parts() const { return experts ? experts.count : 1; }
+  FeedForward shared_part() const {  // of the experts: what every token goes through
+    return {experts.shared, activation, gating, limit};
+  }
 };
 
 // Matrices of a layer that have a bias.
@@ -123,19 +156,35 @@ struct OutputHead {
   double soft_cap = 0;  // of the logits, after their scale; 0 = none. Gemma 2
 };
 
+// A word table that is narrower than the stream. A matrix leads from its rows to the stream's: of the words alone, to which positions
+// are then added (OPT-350M, arXiv 2205.01068), or of words, positions and types joined, after the norm of the embedding (ELECTRA,
+// arXiv 2003.10555). The head reads rows of this width again: its matrix, or the dense layer of its transform, leads back.
+enum class Widened { words, embedding };
+struct NarrowWords {
+  std::int64_t width = 0;
+  Widened widened = Widened::words;
+  bool bias = false;  // of the matrix
+};
+
 // A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
 //
-//   h = norm?(combination(word_scale·word[token], position) + type?[type])
-//   h = attention sublayer, cross attention sublayer?, feed-forward sublayer: residual and norms as above, for each layer
+//   h = norm?(combination(word_scale·word[token], position) + type?[type]), widened? before or after
+//   h = attention sublayer, cross attention sublayer?, feed-forward sublayer: residual and norms as above, for each layer;
+//       the words of the layer? a scale?
 //   logits = head(norm?(h))
 struct Architecture {
   std::int64_t layers = 4, width = 128;
   std::int64_t vocabulary = kVocabulary;
+  std::optional<NarrowWords> narrow = {};
   std::int64_t token_types = 0;  // 0 = none. BERT's segments
   std::int64_t length = 128;     // tokens of a training window
   bool causal = true;            // next token; false: an encoder, which fills in masked ones
   double word_scale = 1;         // of word vectors, beside what the combination does: Gemma's √width
   AttentionRule attention;
+  OtherHeads other_heads = {};
+  // The last layers, as many as there are numbers, make no keys and values: each reads those of this earlier layer, to which its own
+  // encodings are applied. Gemma 3n, Gemma 4
+  std::vector<std::int64_t> keys_from = {};
   std::optional<CrossAttention> cross =
       {};  // of a decoder beside an encoder, which is an architecture of its own: T5
   FeedForward feed_forward;
@@ -143,14 +192,36 @@ struct Architecture {
   Biases biases;
   Residual residual = Residual::in_turn;
   double residual_scale = 1;  // of what a sublayer adds to the residual stream: Granite
+  // Channels of a word that each layer reads once more, behind its two sublayers; 0 = none. With u, the rows that a second table and
+  // a matrix make of the words, of this width for each layer:
+  //   u = (norm(matrix(words)/√width) + √layer_words·table[token])/√2
+  //   h += norm(out(f(gate(h))·u))
+  // Gemma 3n, Gemma 4: modeling_gemma4.py, project_per_layer_inputs
+  std::int64_t layer_words = 0;
+  bool layer_scale = false;  // a learned number for each layer, times the stream that leaves it: Gemma 4
   OutputHead head;
   Spec position;  // [a, b] for layers that differ
 
+  FeedForward feed_forward_in(std::int64_t layer) const;  // of `others`, without experts
+  AttentionRule attention_in(std::int64_t layer) const;
+  // The layer that makes the keys and values that this one reads: itself, or of a borrowing layer an earlier one.
+  std::int64_t keys_of(std::int64_t layer) const;
+  bool has_equal_heads() const { return other_heads.layers.empty() && keys_from.empty(); }
+  // What is joined, and normed, before the first layer; and what the matrix of the head reads.
+  std::int64_t embedding_width() const {
+    return narrow && narrow->widened == Widened::embedding ? narrow->width : width;
+  }
+  std::int64_t head_width() const { return narrow ? narrow->width : width; }
   Shape shape() const { return {width, attention.heads, attention.head_dim, length, causal}; }
+  Shape shape_in(std::int64_t layer) const;
   // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each
   // other, and a spec that this architecture cannot take.
   void check() const;
   Activation head_activation() const { return head.activation.value_or(feed_forward.activation); }
 };
+
+// The spec of an architecture, made for its shapes (spec/scheme.h). Throws Error(usage).
+struct Scheme;
+Scheme make_scheme(const Architecture& a);
 
 }  // namespace gnomon

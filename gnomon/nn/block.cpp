@@ -22,7 +22,7 @@ constexpr std::string_view kPlaces[] = {"before", "before_and_after", "after_sub
 constexpr std::string_view kActivations[] = {"gelu", "gelu_tanh", "silu", "relu", "gelu_sigmoid"};
 constexpr std::string_view kGatings[] = {"off", "on", "clamped"};
 constexpr std::string_view kQkNorms[] = {"off", "on", "own", "whole"};
-constexpr std::string_view kRoutings[] = {"of_chosen", "of_all"};
+constexpr std::string_view kRoutings[] = {"of_chosen", "of_all", "sigmoid", "sigmoid_of_chosen"};
 constexpr std::string_view kSame = "same";
 constexpr std::string_view kResiduals[] = {"in_turn", "parallel", "parallel_one_norm"};
 constexpr std::string_view kHeads[] = {"rows", "matrix", "transform"};
@@ -198,7 +198,7 @@ constexpr Row kOptions[] = {
     {{"active", "whole numbers of 0 or more (experts of one token)"},
      [](Architecture& a, const Value& v) { a.feed_forward.experts.active = std::int64_t(std::min(v.from(0), 65536.0)); },
      [](const Architecture& a) { return text(a.feed_forward.experts.active); }},
-    {{"routing", "of_chosen, of_all (the experts that the router's softmax is over)"},
+    {{"routing", "of_chosen, of_all (the experts that the router's softmax is over), sigmoid, sigmoid_of_chosen"},
      [](Architecture& a, const Value& v) { choose(a.feed_forward.experts.routing, v, kRoutings); },
      [](const Architecture& a) { return word(a.feed_forward.experts.routing, kRoutings); }},
     {{"router_bias", "on and off"},
@@ -329,9 +329,27 @@ Architecture make_block(std::string_view block, const BlockSizes& s, const Spec&
   return a;
 }
 
+namespace {
+
+void refuse_what_no_block_has(const Architecture& a) {
+  const auto none = [](bool ok, std::string_view what) {
+    if (!ok) throw Error(Fault::usage, text("a block has no ", what));
+  };
+  const Experts& e = a.feed_forward.experts;
+  none(!a.cross, "cross attention; allowed are single decoders and encoders");
+  none(!a.narrow, "narrow words; allowed are words as wide as the stream");
+  none(a.feed_forward.others.layers.empty() && a.has_equal_heads(),
+       "layers that differ in their feed-forward part or their heads; allowed are equal layers");
+  none(!a.attention.keys_are_values && !a.norm.values, "values that are keys, and no norms of values");
+  none(a.layer_words == 0 && !a.layer_scale, "words of each layer and no scale of a layer");
+  none(e.shared == 0, "shared expert; allowed are experts that a router chooses");
+  none(!e.choice && e.scale == 1, "bias of the choice of experts and no scale of their weights");
+}
+
+}  // namespace
+
 std::string print_block(const Architecture& a) {
-  if (a.cross)
-    throw Error(Fault::usage, "a block has no cross attention; allowed are single decoders and encoders");
+  refuse_what_no_block_has(a);
   std::string shortest_text;
   for (const std::string_view name : kBlocks) {
     const Architecture plain = make_block(name, {.width = a.width, .heads = 1}, {});

@@ -35,7 +35,8 @@ Architecture make_block(std::string_view block, const BlockSizes& sizes, const S
 
 // The shortest text of the block of this architecture: make_block() of it and of the same sizes gives the same architecture,
 // but for the numbers of a hidden width that is no multiple of 8, and of a share of heads that does not divide them. Throws
-// Error(usage) for cross attention, which no block has: a decoder beside an encoder is not trained alone.
+// Error(usage) for what no block has: cross attention, since a decoder beside an encoder is not trained alone, narrow words, layers
+// that differ in their experts, and what a router has beside its matrix.
 std::string print_block(const Architecture& a);
 
 }  // namespace gnomon

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "gnomon/core/parallel.h"
+#include "gnomon/kernels/matmul.h"
 #include "gnomon/nn/pass.h"
 
 namespace gnomon {
@@ -17,25 +18,49 @@ Words joined(const Call& c) {
           c.p.placement.rows};
 }
 
+// Of a word table whose rows are widened before they are joined.
+bool widens_words(const Call& c) { return c.m.a.narrow && c.m.a.narrow->widened == Widened::words; }
+bool widens_joined(const Call& c) { return c.m.a.narrow && c.m.a.narrow->widened == Widened::embedding; }
+std::int64_t word_width(const Call& c) { return c.m.scheme.combination->word_width(); }
+std::int64_t table_width(const Call& c) { return widens_words(c) ? c.m.a.narrow->width : word_width(c); }
+// From rows of narrow words to those of the combination, or from what was joined to the stream's.
+Linear widen_shape(const Call& c) {
+  const std::int64_t E = c.m.a.narrow->width, to = widens_words(c) ? word_width(c) : c.m.a.width;
+  return {c.N(), E, to, row_step(E), row_step(to)};
+}
+
 void look_up_words(const Call& c) {
-  const std::int64_t width = c.m.scheme.combination->word_width(), step = row_step(width);
-  Floats& words = c.p.input.words;
-  words.resize(c.N() * step);
+  const std::int64_t width = table_width(c), step = row_step(width);
+  InputKept& k = c.p.input;
+  Floats& rows = widens_words(c) ? k.looked_up : k.words;
+  rows.resize(c.N() * step);
   parallel_ranges(c.N(), 256, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      std::memcpy(&words[n * step], c.w + c.m.at.word + c.tokens.inputs[n] * width,
+      std::memcpy(&rows[n * step], c.w + c.m.at.word + c.tokens.inputs[n] * width,
                   std::size_t(width) * sizeof(float));
     }
   });
-  if (c.m.a.word_scale != 1) scale(c.N() * step, float(c.m.a.word_scale), words.data());
-  c.taps().show_rows("words", words, c.tokens.B, c.tokens.T, width);
+  if (c.m.a.word_scale != 1) scale(c.N() * step, float(c.m.a.word_scale), rows.data());
+  if (widens_words(c)) {
+    k.words.resize(c.N() * row_step(word_width(c)));
+    linear(widen_shape(c), rows.data(), c.w + c.m.at.widen.weight, optional(c.w, c.m.at.widen.bias),
+           k.words.data());
+  }
+  c.taps().show_rows("words", k.words, c.tokens.B, c.tokens.T, word_width(c));
 }
 void look_up_words_backward(const Call& c, float* g) {
-  const std::int64_t width = c.m.scheme.combination->word_width(), step = row_step(width);
-  if (c.m.a.word_scale != 1) scale(c.N() * step, float(c.m.a.word_scale), c.p.dwords.data());
+  const std::int64_t width = table_width(c), step = row_step(width);
+  const LinearAt& widen = c.m.at.widen;
+  Floats& d = widens_words(c) ? c.p.dlooked_up : c.p.dwords;
+  if (widens_words(c)) {
+    d.resize(c.N() * step);
+    linear_backward(widen_shape(c), c.p.input.looked_up.data(), c.w + widen.weight, c.p.dwords.data(),
+                    {d.data(), g + widen.weight, optional(g, widen.bias)});
+  }
+  if (c.m.a.word_scale != 1) scale(c.N() * step, float(c.m.a.word_scale), d.data());
   for (std::int64_t n = 0; n < c.N(); ++n) {  // in order: two tokens may share a word
     float* row = g + c.m.at.word + c.tokens.inputs[n] * width;
-    for (std::int64_t i = 0; i < width; ++i) row[i] += c.p.dwords[n * step + i];
+    for (std::int64_t i = 0; i < width; ++i) row[i] += d[n * step + i];
   }
 }
 
@@ -62,57 +87,75 @@ void make_positions_backward(const Call& c, float* g) {
 }
 
 std::int64_t type_of(const Call& c, std::int64_t n) { return c.tokens.types.empty() ? 0 : c.tokens.types[n]; }
+std::int64_t joined_step(const Call& c) { return row_step(c.m.a.embedding_width()); }
 void add_types(const Call& c, Floats& h) {
-  const std::int64_t C = c.m.a.width;
+  const std::int64_t C = c.m.a.embedding_width(), step = joined_step(c);
   for (std::int64_t n = 0; n < c.N(); ++n) {
     const float* type = c.w + c.m.at.type + type_of(c, n) * C;
-    for (std::int64_t i = 0; i < C; ++i) h[n * c.step() + i] += type[i];
+    for (std::int64_t i = 0; i < C; ++i) h[n * step + i] += type[i];
   }
 }
 void add_types_backward(const Call& c, const Floats& dh, float* g) {
-  const std::int64_t C = c.m.a.width;
+  const std::int64_t C = c.m.a.embedding_width(), step = joined_step(c);
   for (std::int64_t n = 0; n < c.N(); ++n) {  // in order: tokens share types
     float* row = g + c.m.at.type + type_of(c, n) * C;
-    for (std::int64_t i = 0; i < C; ++i) row[i] += dh[n * c.step() + i];
+    for (std::int64_t i = 0; i < C; ++i) row[i] += dh[n * step + i];
   }
+}
+NormShape norm_of(const Call& c) {
+  return norm_shape(c.m.a.norm, c.N(), c.m.a.embedding_width(), joined_step(c));
 }
 
 }  // namespace
 
 void embed(const Call& c) {
   const NormAt& norm = c.m.at.embedding_norm;
+  const std::int64_t joined_width = c.m.a.embedding_width();
   InputKept& k = c.p.input;
   look_up_words(c);
+  if (c.m.a.layer_words > 0) make_layer_words(c);
   make_positions(c);
   k.h.resize(c.size());
-  Floats& rows = norm ? k.joined : k.h;
-  rows.resize(c.size());
-  c.m.scheme.combination->forward(joined(c), {rows.data(), c.step()});
+  Floats& left = widens_joined(c) ? k.narrow : k.h;
+  Floats& rows = norm ? k.joined : left;
+  left.resize(c.N() * joined_step(c)), rows.resize(c.N() * joined_step(c));
+  c.m.scheme.combination->forward(joined(c), {rows.data(), joined_step(c)});
   if (c.m.at.type >= 0) add_types(c, rows);
-  c.taps().show_rows("embedded", rows, c.tokens.B, c.tokens.T, c.m.a.width);
-  if (!norm) return;
-  k.statistics.resize(2 * c.N());
-  normalise(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), k.joined.data(), optional(c.w, norm.gain),
-            optional(c.w, norm.bias), k.h.data(), k.statistics.data());
+  c.taps().show_rows("embedded", rows, c.tokens.B, c.tokens.T, joined_width);
+  if (norm) {
+    k.statistics.resize(2 * c.N());
+    normalise(norm_of(c), k.joined.data(), optional(c.w, norm.gain), optional(c.w, norm.bias), left.data(),
+              k.statistics.data());
+  }
+  if (widens_joined(c))
+    linear(widen_shape(c), left.data(), c.w + c.m.at.widen.weight, optional(c.w, c.m.at.widen.bias),
+           k.h.data());
 }
 
 void embed_backward(const Call& c, float* g) {
   const NormAt& norm = c.m.at.embedding_norm;
+  const LinearAt& widen = c.m.at.widen;
   Pass& p = c.p;
-  if (norm) {
-    p.djoined.assign(c.size(), 0.0f);
-    normalise_backward(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), p.input.joined.data(),
-                       optional(c.w, norm.gain), p.input.statistics.data(), p.dh.data(),
-                       {p.djoined.data(), optional(g, norm.gain), optional(g, norm.bias)});
+  if (widens_joined(c)) {
+    p.dnarrow.resize(c.N() * joined_step(c));
+    linear_backward(widen_shape(c), p.input.narrow.data(), c.w + widen.weight, p.dh.data(),
+                    {p.dnarrow.data(), g + widen.weight, optional(g, widen.bias)});
   }
-  const Floats& dh = norm ? p.djoined : p.dh;
+  const Floats& left = widens_joined(c) ? p.dnarrow : p.dh;
+  if (norm) {
+    p.djoined.assign(c.N() * joined_step(c), 0.0f);
+    normalise_backward(norm_of(c), p.input.joined.data(), optional(c.w, norm.gain), p.input.statistics.data(),
+                       left.data(), {p.djoined.data(), optional(g, norm.gain), optional(g, norm.bias)});
+  }
+  const Floats& dh = norm ? p.djoined : left;
   if (c.m.at.type >= 0) add_types_backward(c, dh, g);
-  const std::int64_t word_step = row_step(c.m.scheme.combination->word_width());
+  const std::int64_t word_step = row_step(word_width(c));
   p.dwords.resize(c.N() * word_step), p.de.resize(p.input.e.size());
   c.m.scheme.combination->backward(
-      joined(c), {dh.data(), c.step()},
+      joined(c), {dh.data(), joined_step(c)},
       {{p.dwords.data(), word_step}, c.m.scheme.input ? p.de.data() : nullptr, g + c.m.at.combination});
   make_positions_backward(c, g);
+  if (c.m.a.layer_words > 0) make_layer_words_backward(c, g);
   look_up_words_backward(c, g);
 }
 

@@ -9,8 +9,7 @@ struct Shapes {
   Linear up, down;
   Activated activated;
 };
-Shapes shapes(const LayerShape& s) {
-  const FeedForward& f = s.a.feed_forward;
+Shapes shapes(const LayerShape& s, const FeedForward& f) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C), up_step = row_step(f.up_width()),
                      hidden_step = row_step(f.hidden);
   return {
@@ -31,29 +30,36 @@ void activate_rows_backward(const Activated& s, const float* up, const float* dh
               : activate_backward(s.f.activation, s.N * s.hidden_step, up, dhidden, dup);
 }
 
-void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a,
-                  float* to) {
-  if (s.a.feed_forward.experts) return experts(s, p, in, a, to);
-  const Shapes shape = shapes(s);
-  a.up.resize(s.N() * shape.up.y_step), a.hidden.resize(s.N() * shape.down.x_step);
-  linear(shape.up, in.h, in.w + p.up.weight, optional(in.w, p.up.bias), a.up.data());
-  in.taps.show_rows("up", a.up, s.B, s.T, s.a.feed_forward.up_width());
-  activate_rows(shape.activated, a.up.data(), a.hidden.data());
-  in.taps.show_rows("hidden", a.hidden, s.B, s.T, s.a.feed_forward.hidden);
-  linear(shape.down, a.hidden.data(), in.w + p.down.weight, optional(in.w, p.down.bias), to);
+void plain_part(const LayerShape& s, const FeedForward& f, const PartAt& p, const LayerInput& in, PartKept& k,
+                float* to) {
+  const Shapes shape = shapes(s, f);
+  k.up.resize(s.N() * shape.up.y_step), k.hidden.resize(s.N() * shape.down.x_step);
+  linear(shape.up, in.h, in.w + p.up.weight, optional(in.w, p.up.bias), k.up.data());
+  in.taps.show_rows("up", k.up, s.B, s.T, f.up_width());
+  activate_rows(shape.activated, k.up.data(), k.hidden.data());
+  in.taps.show_rows("hidden", k.hidden, s.B, s.T, f.hidden);
+  linear(shape.down, k.hidden.data(), in.w + p.down.weight, optional(in.w, p.down.bias), to);
 }
-
-void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
-                           LayerActivations& a) {
-  if (s.a.feed_forward.experts) return experts_backward(s, p, at, a);
-  const Shapes shape = shapes(s);
-  Floats &dhidden = at.scratch.dhidden, &dup = s.a.feed_forward.gated() ? at.scratch.dup : dhidden;
-  dhidden.resize(s.N() * shape.down.x_step), dup.resize(a.up.size());
-  linear_backward(shape.down, a.hidden.data(), at.w + p.down.weight, at.dy,
+void plain_part_backward(const LayerShape& s, const FeedForward& f, const PartAt& p,
+                         const SublayerBackward& at, PartKept& k) {
+  const Shapes shape = shapes(s, f);
+  Floats &dhidden = at.scratch.dhidden, &dup = f.gated() ? at.scratch.dup : dhidden;
+  dhidden.resize(s.N() * shape.down.x_step), dup.resize(k.up.size());
+  linear_backward(shape.down, k.hidden.data(), at.w + p.down.weight, at.dy,
                   {dhidden.data(), at.g + p.down.weight, optional(at.g, p.down.bias)});
-  activate_rows_backward(shape.activated, a.up.data(), dhidden.data(), dup.data());
+  activate_rows_backward(shape.activated, k.up.data(), dhidden.data(), dup.data());
   linear_backward(shape.up, at.x, at.w + p.up.weight, dup.data(),
                   {at.dx, at.g + p.up.weight, optional(at.g, p.up.bias)});
+}
+
+void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a,
+                  float* to) {
+  p.feed_forward.experts ? experts(s, p, in, a, to) : plain_part(s, p.feed_forward, p.part, in, a.part, to);
+}
+void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
+                           LayerActivations& a) {
+  p.feed_forward.experts ? experts_backward(s, p, at, a)
+                         : plain_part_backward(s, p.feed_forward, p.part, at, a.part);
 }
 
 }  // namespace gnomon

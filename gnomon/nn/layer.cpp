@@ -100,6 +100,7 @@ void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput&
                     const LayerScheme& scheme, LayerActivations& a) {
   const AttentionRule& rule = s.a.attention;
   project(s, p, in, scheme, a.projections);
+  if (s.shared) share_keys(s, a.projections);
   show_heads(s, in.taps, "q", a.projections.qkv.data(), rule.heads);
   show_heads(s, in.taps, "k", a.projections.qkv.data() + rule.q_width(), rule.kv_heads);
   show_heads(s, in.taps, "v", a.projections.qkv.data() + rule.q_width() + rule.kv_width(), rule.kv_heads);
@@ -134,6 +135,7 @@ const float* attention_part_backward(const LayerShape& s, const AttentionAt& p,
   ContentGrad grad = content_grad_of(s, p, at.g, scratch);
   attention_backward(attention_shape(s, p, at.w, at.g), scheme, content_of(s, p, {at.w, at.x}, a.projections),
                      {scratch.drows.data(), scratch.dqkv.data(), grad}, a);
+  if (s.shared) share_keys_backward(s, scratch.dqkv);
   project_backward(s, p, {at.w, at.x, at.g, scratch.drows.data(), scratch}, scheme, a.projections);
   return scratch.drows.data();
 }
@@ -194,6 +196,8 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, 
   feed_forward(s, p, {in.w, x, nullptr, second.taps}, a,
                written(s, p.feed_forward_norms.after, a.feed_forward).data());
   leave(s, p.feed_forward_norms.after, {in.w, middle.data(), nullptr, second.taps}, a.feed_forward);
+  if (s.a.layer_words > 0) add_layer_words(s, p, in.w, a);
+  if (p.scale >= 0) scale_layer(s, p, in.w, a);
 }
 
 void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerScheme& scheme,
@@ -206,6 +210,8 @@ void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& 
   const auto rows_in = [](const NormAt& norm, const SublayerKept& k, const float* h) {
     return norm ? k.before.data() : h;
   };
+  if (p.scale >= 0) scale_layer_backward(s, p, at, a);
+  if (s.a.layer_words > 0) add_layer_words_backward(s, p, at, a);
   // Parallel sublayers have the same dh: what the second is for h is added when the first has seen it.
   const float* x1 = rows_in(p.attention_norms.before, a.attention, at.h);
   const float* x2 = one_norm ? x1 : rows_in(p.feed_forward_norms.before, a.feed_forward, middle);

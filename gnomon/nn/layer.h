@@ -16,13 +16,26 @@ struct EncoderAt {
   float* d = nullptr;                     // or null
 };
 
+// Keys and values (N, 2·kv_width), as projected, of a layer from which others borrow them, and their gradient.
+struct SharedKeys {
+  Floats rows, d;
+};
+// The words (N, layer_words) that a layer reads once more, `step` apart, and their gradient, which is added to.
+struct LayerWordsOf {
+  const float* rows = nullptr;
+  float* d = nullptr;
+  std::int64_t step = 0;
+};
+
 // One Transformer layer, forward and backward, in the parts of the paper: norm, projections, attention, feed-forward,
 // residual. Rows of all arrays are row_step(width) apart.
 struct LayerShape {
-  const Architecture& a;
+  const Architecture& a;  // with the layer's own heads
   std::int64_t B, T;
   const std::uint8_t* padding = nullptr;  // (B,T): 1 = no key to anyone
   EncoderAt encoder = {};
+  SharedKeys* shared = nullptr;  // of the layer that makes them, and of those that borrow them
+  LayerWordsOf words = {};
   std::int64_t N() const { return B * T; }
 };
 
@@ -49,16 +62,25 @@ struct ProjectionsKept {
   Floats asked;                 // x + e, where positions enter queries and keys alone
   Floats unnormed, statistics;  // q and k before their norms; q, k and v before they are clipped
 };
+// Of a feed-forward part, before and after the activation.
+struct PartKept {
+  Floats up, hidden;
+};
 // Which rows go through which expert: those of expert e are the entries first[e] to first[e + 1] of `row`.
 struct ExpertsKept {
   Floats logits, weights;  // (N,experts): of the router
   std::vector<std::int64_t> first, row;
-  Floats x, written;  // of each entry: the row that it reads, and what its expert makes of it
+  Floats x, written;    // of each entry: the row that it reads, and what its expert makes of it
+  Floats shared, gate;  // what the shared expert makes of each row, and σ of its gate
 };
 // Queries (N,q_width), keys and values side by side (B·encoder.T, 2·kv_width), and what attention returned.
 struct CrossKept {
   Floats q, kv, attended;
   AttentionKept kept;
+};
+// The stream before the words of the layer, their gate before and after the activation, times the words, and what is normed.
+struct LayerWordsKept {
+  Floats h, gate, hidden, found, statistics;
 };
 // What the forward pass keeps for the backward pass.
 struct LayerActivations {
@@ -67,9 +89,11 @@ struct LayerActivations {
   CrossKept crossed;
   Floats attended;  // (N, q_width): what attention returned
   AttentionKept kept;
-  Plan plan;          // with what reads content; unused where nothing does
-  Floats up, hidden;  // of the feed-forward part, before and after the activation; of experts, by chosen
+  Plan plan;              // with what reads content; unused where nothing does
+  PartKept part, shared;  // of experts, by chosen; of the one that every token goes through
   ExpertsKept experts;
+  LayerWordsKept words;
+  Floats unscaled;  // the stream before the scale of the layer
 };
 
 // h (N,width) is the residual stream; a.feed_forward.out holds it after the layer, a.attention.out between the sublayers.
@@ -93,6 +117,8 @@ struct LayerScratch {
   Floats dbranch, dsum, dscaled, dunnormed,
       dup;  // of parallel sublayers, norms after a sublayer, its scale, norms of q and k, gates
   Floats dx, dchosen, drouter;  // of experts: the rows that they read and wrote, their weights
+  Floats dshared, dgate;        // of what the shared expert made, and of its gate
+  Floats dfound, dwords;        // of the words of a layer
 };
 struct LayerBackward {
   const float *w, *h;
@@ -118,6 +144,9 @@ void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, co
              ProjectionsKept& k);  // in.h: x
 void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
                       LayerScheme& scheme, const ProjectionsKept& k);
+// Keys and values as projected, to the other layers or from them: s.shared is there. Backward on their columns of dqkv.
+void share_keys(const LayerShape& s, ProjectionsKept& k);
+void share_keys_backward(const LayerShape& s, Floats& dqkv);
 // What encodings read of x and k.
 Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const ProjectionsKept& k);
 ContentGrad content_grad_of(const LayerShape& s, const AttentionAt& p, float* g, LayerScratch& scratch);
@@ -166,9 +195,21 @@ void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, L
                   float* to);
 void feed_forward_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at,
                            LayerActivations& a);
+// One part by itself, of the form f, which has no experts.
+void plain_part(const LayerShape& s, const FeedForward& f, const PartAt& p, const LayerInput& in, PartKept& k,
+                float* to);
+void plain_part_backward(const LayerShape& s, const FeedForward& f, const PartAt& p,
+                         const SublayerBackward& at, PartKept& k);
 // The same for experts, from in.h. Taps see what the router says: `router`.
 void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a, float* to);
 void experts_backward(const LayerShape& s, const LayerAt& p, const SublayerBackward& at, LayerActivations& a);
+// The words of the layer, then its scale, on a.feed_forward.out: layer_words.cpp. Backward on dh.
+void add_layer_words(const LayerShape& s, const LayerAt& p, const float* w, LayerActivations& a);
+void add_layer_words_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at,
+                              const LayerActivations& a);
+void scale_layer(const LayerShape& s, const LayerAt& p, const float* w, LayerActivations& a);
+void scale_layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at,
+                          const LayerActivations& a);
 // f of N rows `up_step` apart, gated where the part is: to `hidden_step`. Backward: dup is overwritten, and may be dhidden
 // where there is no gate.
 struct Activated {

@@ -142,7 +142,7 @@ std::int64_t gradients(std::int64_t shards) {
 std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, const PassSize& evaluation,
                            int threads, std::int64_t shards) {
   const Count s{c};
-  const Scheme scheme = make_scheme(c.position, c.shape());
+  const Scheme scheme = make_scheme(c);
   const std::int64_t trained = training.windows * training.tokens,
                      rows = std::max(trained, evaluation.windows * evaluation.tokens);
   std::int64_t shared = 0, kernel = 0;

@@ -12,9 +12,14 @@ namespace {
 
 std::shared_ptr<const ModelParts> parts_of(const Architecture& a) {
   a.check();
-  Scheme scheme = make_scheme(a.position, a.shape());
+  Scheme scheme = make_scheme(a);
   Layout at(a, scheme);
-  return std::make_shared<const ModelParts>(ModelParts{a, std::move(scheme), std::move(at)});
+  ModelParts parts{a, std::move(scheme), std::move(at), {}, {}};
+  for (std::int64_t l = 0; l < a.layers && !a.has_equal_heads(); ++l) {
+    parts.own.push_back(a), parts.own.back().attention = a.attention_in(l);
+    parts.keys.push_back(a.keys_of(l));
+  }
+  return std::make_shared<const ModelParts>(std::move(parts));
 }
 
 }  // namespace
@@ -50,21 +55,28 @@ Floats Model::initial(std::uint64_t seed) const {
 
 double Model::training_flops_per_token(std::int64_t T) const {
   const Architecture& a = architecture();
-  const double d = double(a.width), q = double(a.attention.q_width()),
-               pairs = a.causal ? (double(T) + 1) / 2 : double(T);
-  const FeedForward& f = a.feed_forward;
-  const double parts = f.experts ? double(f.experts.active) : 1;
-  double matrices = double(a.layers) * d *
-                    (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) +
-                     double(f.experts.count));
-  if (a.cross) matrices += double(a.layers) * d * (double(a.attention.qkv_width()) + q);
-  if (a.head.form == HeadForm::transform) matrices += d * d;
-  if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * d;
+  const double d = double(a.width), pairs = a.causal ? (double(T) + 1) / 2 : double(T);
+  double matrices = 0, attended = 0;
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const AttentionRule rule = a.attention_in(l);
+    const double q = double(rule.q_width()), crossed = a.cross ? double(T) : 0;
+    matrices += d * (double(rule.projected_width()) + q);
+    if (a.cross) matrices += d * (double(rule.qkv_width()) + q);
+    attended += (pairs + crossed) * q;
+    const FeedForward f = a.feed_forward_in(l), shared = f.shared_part();
+    const double parts = f.experts ? double(f.experts.active) : 1;
+    matrices += d * (parts * double(f.up_width() + f.hidden) + double(f.experts.count));
+    if (shared.hidden > 0) matrices += d * double(shared.up_width() + shared.hidden + f.experts.shared_gate);
+  }
+  matrices += 3 * d * double(a.layers * a.layer_words);
+  const double read = double(a.head_width());
+  if (a.narrow) matrices += d * read;
+  if (a.head.form == HeadForm::transform || (a.narrow && a.head.form != HeadForm::none)) matrices += d * read;
+  if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * read;
   for (const auto& p : params()) {  // matrices that join word and position, once a token
     if (p.spec.decay && p.spec.name.rfind("embed.combination.", 0) == 0) matrices += double(p.spec.size());
   }
-  const double crossed = a.cross ? double(T) : 0;
-  return 6 * matrices + 12 * (pairs + crossed) * q * double(a.layers);
+  return 6 * matrices + 12 * attended;
 }
 
 }  // namespace gnomon

@@ -41,11 +41,26 @@ struct AttentionAt {
   std::int64_t sinks = -1;  // (heads)
   LinearAt out;
 };
+// The matrices of a feed-forward part.
+struct PartAt {
+  LinearAt up, down;
+};
 struct LayerAt {
   NormsAt attention_norms, cross_norms, feed_forward_norms;
   AttentionAt attention, cross;  // of cross, the rows of k and v read the encoder's
+  FeedForward feed_forward;      // the layer's own
   LinearAt router;               // (experts, width)
-  LinearAt up, down;             // of all experts, one after the other
+  std::int64_t choice = -1;      // (experts)
+  PartAt part, shared;  // of all experts, one after the other; of the one that every token goes through
+  std::int64_t shared_gate = -1;   // (1, width)
+  LinearAt words_gate, words_out;  // of the words of the layer
+  NormAt words_norm;
+  std::int64_t scale = -1;  // (1)
+};
+// Of the words that each layer reads once more: (vocabulary, layers·layer_words), (layers·layer_words, width).
+struct LayerWordsAt {
+  std::int64_t table = -1, project = -1;
+  NormAt norm;  // (layer_words)
 };
 
 // Every parameter of a model in the order of the flat array, and the offsets by what they are for.
@@ -56,7 +71,9 @@ struct Layout {
   std::int64_t total = 0;
   std::int64_t word = -1, type = -1, combination = 0, input = 0;
   NormAt embedding_norm, last_norm, transform_norm;
-  LinearAt transform, head;
+  LayerWordsAt layer_words;
+  LinearAt widen, narrow, transform,
+      head;  // widen and narrow: of narrow words, before the layers and before the head
   std::vector<LayerAt> layers;
   // The parameters of scheme.attention[n] in layer l: one block for all layers, or each its own.
   std::int64_t encoding(std::size_t n, std::int64_t l) const {
@@ -73,8 +90,10 @@ struct Layout {
   std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs);
   NormAt declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width);
   void declare_feed_forward(const Architecture& a, const std::string& at, LayerAt& p);
+  PartAt declare_part(const Architecture& a, const FeedForward& f, const std::string& at);
   void declare_encoding(const Architecture& a, const Scheme& scheme, std::size_t n);
-  AttentionAt declare_attention(const Architecture& a, const std::string& at);
+  void declare_layer_words(const Architecture& a);
+  AttentionAt declare_attention(const Architecture& a, const AttentionRule& rule, const std::string& at);
   LayerAt declare_layer(const Architecture& a, std::int64_t l);
   std::vector<std::int64_t> encodings_;
 };

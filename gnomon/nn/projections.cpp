@@ -4,6 +4,7 @@
 
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/matmul.h"
+#include "gnomon/kernels/pointwise.h"
 #include "gnomon/nn/layer.h"
 
 namespace gnomon {
@@ -54,40 +55,53 @@ void project_parts_backward(const LayerShape& s, const AttentionAt& p, const Pro
   }
 }
 
-// Columns of q or of k that are normalised together.
+// Columns of q, k or v that are normalised together.
 struct Normed {
   NormAt at;
+  Norms rule;
   std::int64_t number, first, width;
 };
-// f(columns) for each head of q and k, or for all of q and all of k.
+// f(columns) for each head of q and of the keys that are made here, or for all of q and all of k.
+template <class Body>
+void each_normed_qk(const LayerShape& s, const AttentionAt& p, const Body& f) {
+  const AttentionRule& rule = s.a.attention;
+  const Norms norms = s.a.norm.of_qk();
+  const std::int64_t D = rule.head_dim, Q = rule.q_width();
+  if (norms.qk == QkNorm::whole) {
+    f(Normed{p.q_norm, norms, 0, 0, Q});
+    if (!rule.borrows) f(Normed{p.k_norm, norms, 1, Q, rule.kv_width()});
+    return;
+  }
+  for (std::int64_t h = 0; h < rule.heads + (rule.borrows ? 0 : rule.kv_heads); ++h) {
+    NormAt at = h < rule.heads ? p.q_norm : p.k_norm;
+    const std::int64_t own = norms.qk == QkNorm::own ? (h < rule.heads ? h : h - rule.heads) * D : 0;
+    if (at.gain >= 0) at.gain += own;
+    if (at.bias >= 0) at.bias += own;
+    f(Normed{at, norms, h, h * D, D});
+  }
+}
 template <class Body>
 void each_normed(const LayerShape& s, const AttentionAt& p, const Body& f) {
   const AttentionRule& rule = s.a.attention;
-  const std::int64_t D = rule.head_dim, Q = rule.q_width();
-  if (s.a.norm.qk == QkNorm::whole) {
-    f(Normed{p.q_norm, 0, 0, Q});
-    return f(Normed{p.k_norm, 1, Q, rule.kv_width()});
-  }
-  for (std::int64_t h = 0; h < rule.heads + rule.kv_heads; ++h) {
-    NormAt at = h < rule.heads ? p.q_norm : p.k_norm;
-    const std::int64_t own = s.a.norm.qk == QkNorm::own ? (h < rule.heads ? h : h - rule.heads) * D : 0;
-    if (at.gain >= 0) at.gain += own;
-    if (at.bias >= 0) at.bias += own;
-    f(Normed{at, h, h * D, D});
-  }
+  if (p.q_norm) each_normed_qk(s, p, f);
+  Norms plain = s.a.norm;
+  plain.form = NormForm::rms;
+  for (std::int64_t h = rule.heads + rule.kv_heads;
+       plain.values && !rule.borrows && h < rule.heads + 2 * rule.kv_heads; ++h)
+    f(Normed{NormAt(), plain, h, h * rule.head_dim, rule.head_dim});
 }
-// Rows of q and k before and after their norms are as far apart: those of qkv.
+// Rows before and after their norms are as far apart: those of qkv.
 NormShape shape_of(const LayerShape& s, const Normed& n) {
-  return norm_shape(s.a.norm.of_qk(), s.N(), n.width, row_step(s.a.attention.qkv_width()));
+  return norm_shape(n.rule, s.N(), n.width, row_step(s.a.attention.qkv_width()));
 }
-void normalise_qk(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
+void normalise_qkv(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
   each_normed(s, p, [&](const Normed& n) {
     normalise(shape_of(s, n), k.unnormed.data() + n.first, optional(w, n.at.gain), optional(w, n.at.bias),
               k.qkv.data() + n.first, k.statistics.data() + 2 * n.number * s.N());
   });
 }
-void normalise_qk_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
-                           const ProjectionsKept& k) {
+void normalise_qkv_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                            const ProjectionsKept& k) {
   each_normed(s, p, [&](const Normed& n) {
     normalise_backward(
         shape_of(s, n), k.unnormed.data() + n.first, optional(at.w, n.at.gain),
@@ -108,6 +122,26 @@ void clip_qkv_backward(const LayerShape& s, const ProjectionsKept& k, Floats& dq
   const float limit = float(s.a.attention.clip);
   for (std::size_t n = 0; n < dqkv.size(); ++n) {
     if (std::abs(k.unnormed[n]) > limit) dqkv[n] = 0;
+  }
+}
+
+// Columns of keys and of values, which lie after those of q.
+struct Pair {
+  std::int64_t step, keys, values, width;
+};
+Pair pair_of(const LayerShape& s) {
+  const AttentionRule& rule = s.a.attention;
+  return {row_step(rule.qkv_width()), rule.q_width(), rule.q_width() + rule.kv_width(), rule.kv_width()};
+}
+void copy_keys_to_values(const LayerShape& s, const float* from, float* to) {
+  const Pair p = pair_of(s);
+  for (std::int64_t n = 0; n < s.N(); ++n)
+    std::copy_n(from + n * p.step + p.keys, p.width, to + n * p.step + p.values);
+}
+void add_values_to_keys(const LayerShape& s, const float* from, float* to) {
+  const Pair p = pair_of(s);
+  for (std::int64_t n = 0; n < s.N(); ++n) {
+    for (std::int64_t c = 0; c < p.width; ++c) to[n * p.step + p.keys + c] += from[n * p.step + p.values + c];
   }
 }
 
@@ -139,21 +173,21 @@ void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, co
   const std::int64_t N = s.N(), step = row_step(s.a.attention.qkv_width());
   k.qkv.resize(N * step);
   k.asked.clear();
-  const bool clips = s.a.attention.clip != 0;
-  if (!scheme.e && !p.q_norm && !clips)
-    return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
+  const AttentionRule& rule = s.a.attention;
+  const bool clips = rule.clip != 0, norms = p.q_norm || s.a.norm.values;
+  if (!scheme.e && !norms && !clips && !rule.keys_are_values)
+    return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, rule.borrows ? 1 : 3));
   if (scheme.e) {
     k.asked.resize(N * row_step(s.a.width));
     add_positions(s, scheme, in.h, k.asked.data());
   }
-  if (p.q_norm || clips) k.unnormed.resize(N * step);
-  if (p.q_norm) {
-    k.statistics.resize(2 * N * (s.a.attention.heads + s.a.attention.kv_heads));
-  }
-  Floats &qk = p.q_norm || clips ? k.unnormed : k.qkv, &v = clips ? k.unnormed : k.qkv;
-  project_parts(s, p, {in.w, asked(k, in.h)}, {qk.data(), step}, runs(s, p, 0, 2));
-  project_parts(s, p, in, {v.data(), step}, runs(s, p, 2, 3));
-  if (p.q_norm) normalise_qk(s, p, in.w, k);
+  if (norms || clips) k.unnormed.resize(N * step);
+  if (norms) k.statistics.resize(2 * N * (rule.heads + 2 * rule.kv_heads));
+  Floats &qk = p.q_norm || clips ? k.unnormed : k.qkv, &v = s.a.norm.values || clips ? k.unnormed : k.qkv;
+  project_parts(s, p, {in.w, asked(k, in.h)}, {qk.data(), step}, runs(s, p, 0, rule.borrows ? 1 : 2));
+  if (rule.keys_are_values && !rule.borrows) copy_keys_to_values(s, qk.data(), v.data());
+  if (!rule.keys_are_values && !rule.borrows) project_parts(s, p, in, {v.data(), step}, runs(s, p, 2, 3));
+  if (norms) normalise_qkv(s, p, in.w, k);
   if (clips) clip_qkv(s, k);
 }
 
@@ -166,23 +200,52 @@ void project_backward(const LayerShape& s, const AttentionAt& p, const Projectio
   const auto add_content = [&](float* to) {
     if (scheme.reads_content) add(size, scratch.dcontent.data(), to, to);
   };
-  if (!scheme.e && !p.q_norm) {
-    project_parts_backward(s, p, at, dqkv, runs(s, p, 0, 3));
+  const AttentionRule& rule = s.a.attention;
+  const bool norms = p.q_norm || s.a.norm.values;
+  if (!scheme.e && !norms && !rule.keys_are_values) {
+    project_parts_backward(s, p, at, dqkv, runs(s, p, 0, rule.borrows ? 1 : 3));
     return add_content(at.dx);
   }
-  Columns dqk = dqkv;
-  if (p.q_norm) {
+  Columns dqk = dqkv, dv = dqkv;
+  if (norms) {
     scratch.dunnormed.assign(scratch.dqkv.size(), 0.0f);
-    normalise_qk_backward(s, p, at, k);
-    dqk.data = scratch.dunnormed.data();
+    normalise_qkv_backward(s, p, at, k);
+    if (p.q_norm) dqk.data = scratch.dunnormed.data();
+    if (s.a.norm.values) dv.data = scratch.dunnormed.data();
   }
+  if (rule.keys_are_values && !rule.borrows) add_values_to_keys(s, dv.data, dqk.data);
   scratch.dasked.resize(size);
   float* dasked = scratch.dasked.data();
-  project_parts_backward(s, p, {at.w, asked(k, at.x), at.g, dasked, scratch}, dqk, runs(s, p, 0, 2));
-  project_parts_backward(s, p, at, dqkv, runs(s, p, 2, 3));
+  project_parts_backward(s, p, {at.w, asked(k, at.x), at.g, dasked, scratch}, dqk,
+                         runs(s, p, 0, rule.borrows ? 1 : 2));
+  if (rule.keys_are_values || rule.borrows) {
+    std::fill_n(at.dx, size, 0.0F);
+  } else {
+    project_parts_backward(s, p, at, dv, runs(s, p, 2, 3));
+  }
   add_content(dasked);
   if (scheme.e) add_positions_backward(s, scheme, dasked);
   add(size, dasked, at.dx, at.dx);
+}
+
+void share_keys(const LayerShape& s, ProjectionsKept& k) {
+  const Pair p = pair_of(s);
+  Floats& all = s.shared->rows;
+  const bool borrows = s.a.attention.borrows;
+  if (!borrows) all.resize(std::size_t(s.N() * 2 * p.width));
+  for (std::int64_t n = 0; n < s.N(); ++n) {
+    float *here = &k.qkv[std::size_t(n * p.step + p.keys)], *there = &all[std::size_t(n * 2 * p.width)];
+    borrows ? std::copy_n(there, 2 * p.width, here) : std::copy_n(here, 2 * p.width, there);
+  }
+}
+void share_keys_backward(const LayerShape& s, Floats& dqkv) {
+  const Pair p = pair_of(s);
+  const bool borrows = s.a.attention.borrows;
+  for (std::int64_t n = 0; n < s.N(); ++n) {
+    float *here = &dqkv[std::size_t(n * p.step + p.keys)],
+          *there = &s.shared->d[std::size_t(n * 2 * p.width)];
+    borrows ? add(2 * p.width, here, there, there) : add(2 * p.width, there, here, here);
+  }
 }
 
 Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& in,

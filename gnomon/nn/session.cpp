@@ -36,9 +36,7 @@ struct Session::Work {
 
   const ModelParts& m() const { return *parts; }
   Call call(const Tokens& tokens, std::span<const float> w) { return {m(), tokens, w.data(), pass}; }
-  LayerShape shape(const Tokens& t) const {
-    return {m().a, t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data(), pass.encoder_at};
-  }
+  LayerShape shape(const Tokens& t, std::size_t l);
   // goes_on: the rows of an encoder are kept from the tokens before.
   void check(const Tokens& tokens, std::span<const float> w, bool goes_on = false) const;
   void check_scored(const Tokens& tokens, std::span<const float> losses) const;
@@ -61,6 +59,18 @@ struct Session::Work {
   double scored(const Call& c, float dscale, std::span<float> losses);
 };
 
+LayerShape Session::Work::shape(const Tokens& t, std::size_t l) {
+  const auto layer = std::int64_t(l);
+  LayerShape s{m().in_layer(layer), t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data(),
+               pass.encoder_at};
+  if (m().shares(layer)) s.shared = &pass.shared[std::size_t(m().keys[l])];
+  if (const std::int64_t E = m().a.layer_words; E > 0) {
+    AllLayerWords& all = pass.layer_words;
+    s.words = {&all.rows[l * std::size_t(E)], all.d.empty() ? nullptr : &all.d[l * std::size_t(E)],
+               row_step(m().a.layers * E)};
+  }
+  return s;
+}
 // What every pass reads; tokens are looked at once each, because they are rows of the word table.
 void Session::Work::check(const Tokens& t, std::span<const float> w, bool goes_on) const {
   const Architecture& a = m().a;
@@ -207,7 +217,7 @@ void Session::Work::compile_groups(const Tokens& tokens) {
 const float* Session::Work::layers(const Call& c, bool training) {
   Pass& p = pass;
   const auto& at = m().at.layers;
-  p.layers.resize(at.size());
+  p.layers.resize(at.size()), p.shared.resize(m().keys.size());
   Floats* h = &p.input.h;
   for (std::size_t l = 0; l < at.size(); ++l) {
     if (c.tokens.stop && (*c.tokens.stop)()) throw Stopped{};
@@ -218,7 +228,7 @@ const float* Session::Work::layers(const Call& c, bool training) {
     LayerActivations& a = p.layers[training ? l : l % 2];
     Floats& out = a.feed_forward.out;
     show("resid_pre", *h);
-    layer_forward(shape(c.tokens), at[l], {c.w, h->data(), caches.empty() ? nullptr : &caches[l], taps},
+    layer_forward(shape(c.tokens, l), at[l], {c.w, h->data(), caches.empty() ? nullptr : &caches[l], taps},
                   p.groups[p.group_of[l]], a);
     show("resid_post", out);
     for (std::int64_t n = 0; c.again() && l + 1 < at.size() && n < c.N(); ++n) {
@@ -247,6 +257,8 @@ void Session::Work::backward(const Call& c, std::span<float> g, std::span<float>
   const std::int64_t C = m().a.width;
   const std::size_t L = p.layers.size();
   last_rows_backward(c, left(), g.data());
+  for (SharedKeys& keys : p.shared) keys.d.assign(keys.rows.size(), 0.0F);
+  p.layer_words.d.assign(p.layer_words.rows.size(), 0.0F);
   p.later.assign(p.input.e.size(), 0.0f);
   for (LayerScheme& group : p.groups) {
     group.dplan = group.plan.zeros();
@@ -259,7 +271,7 @@ void Session::Work::backward(const Call& c, std::span<float> g, std::span<float>
     const auto& active = scheme.in_layer(std::int64_t(l));
     for (std::size_t n = 0; n < group.acting.size(); ++n)
       group.acting[n].dw = g.data() + m().at.encoding(active[n], std::int64_t(l));
-    layer_backward(shape(c.tokens), m().at.layers[l], {c.w, h, g.data(), p.dh.data(), p.scratch}, group,
+    layer_backward(shape(c.tokens, l), m().at.layers[l], {c.w, h, g.data(), p.dh.data(), p.scratch}, group,
                    p.layers[l]);
     for (std::int64_t n = 0; l > 0 && c.again() && n < c.N(); ++n) {
       float* to = &p.later[c.place(n) * C];
@@ -337,7 +349,6 @@ void Session::hidden_backward(const Tokens& tokens, std::span<const float> w, st
 
 void Session::begin(std::int64_t B, std::int64_t capacity) {
   const ModelParts& m = work_->m();
-  const AttentionRule& at = m.a.attention;
   if (!m.a.causal) refuse("generation needs a causal model: causal is false; allowed is true");
   if (!m.scheme.samplers.empty())
     refuse(text("'", m.a.position.print(),
@@ -348,6 +359,7 @@ void Session::begin(std::int64_t B, std::int64_t capacity) {
     std::vector<const Encoding*> encodings;
     for (const std::size_t n : m.scheme.in_layer(l))
       encodings.push_back(m.scheme.attention[n].encoding.get());
+    const AttentionRule& at = m.in_layer(l).attention;
     const CacheSize size{B, at.kv_heads, at.head_dim, at.head_dim, capacity};
     caches.push_back({make_cache(size, encodings, m.a.position.print()), {}});
   }

@@ -93,38 +93,48 @@ bool TapsAt::show_rows(std::string_view name, Floats& rows, std::int64_t B, std:
 }
 
 namespace {
-// "layers.N." stands for each layer.
-std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme) {
-  std::vector<std::string> all{"words"};
-  if (scheme.input) all.push_back("positions");
-  all.push_back("embedded");
+// Names within a layer: with experts, without them, or what either has.
+std::vector<std::string> of_layer(const Architecture& a, bool plain, bool experts) {
+  std::vector<std::string> all;
   for (const std::string_view name : kOfLayer) {
     const bool inside = name == "feed_forward.up" || name == "feed_forward.hidden";
-    if (!inside || !a.feed_forward.experts) all.push_back(std::string(kLayer) + std::string(name));
-    for (const std::string_view cross : kOfCross) {
-      if (a.cross && name == "resid_mid") all.push_back(std::string(kLayer) + std::string(cross));
-    }
-    if (name == "feed_forward.read" && a.feed_forward.experts)
-      all.push_back(std::string(kLayer) + "feed_forward.router");
+    if (!inside || plain) all.emplace_back(name);
+    if (a.cross && name == "resid_mid") all.insert(all.end(), std::begin(kOfCross), std::end(kOfCross));
+    if (name == "feed_forward.read" && experts) all.emplace_back("feed_forward.router");
   }
-  all.push_back("last");
-  if (a.head.form == HeadForm::transform) all.push_back("transformed");
-  if (a.head.form != HeadForm::none) all.push_back("logits");
+  return all;
+}
+std::vector<std::string> before_layers(const Scheme& scheme) {
+  std::vector<std::string> all{"words"};
+  if (scheme.input) all.emplace_back("positions");
+  all.emplace_back("embedded");
+  return all;
+}
+std::vector<std::string> after_layers(const Architecture& a) {
+  std::vector<std::string> all{"last"};
+  if (a.head.form == HeadForm::transform) all.emplace_back("transformed");
+  if (a.head.form != HeadForm::none) all.emplace_back("logits");
+  return all;
+}
+// "layers.N." stands for each layer.
+std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme) {
+  std::vector<std::string> all = before_layers(scheme);
+  const Experts& e = a.feed_forward.experts;
+  for (const std::string& name : of_layer(a, !e || !a.feed_forward.others.layers.empty(), bool(e)))
+    all.push_back(std::string(kLayer) + name);
+  for (const std::string& name : after_layers(a)) all.push_back(name);
   return all;
 }
 }  // namespace
 
 std::vector<std::string> tap_names(const Architecture& a, const Scheme& scheme) {
-  const std::vector<std::string> patterns = patterns_of(a, scheme);
-  const auto of_layer = [](const std::string& name) { return name.starts_with(kLayer); };
-  const auto begin = std::find_if(patterns.begin(), patterns.end(), of_layer),
-             end = std::find_if_not(begin, patterns.end(), of_layer);
-  std::vector<std::string> all(patterns.begin(), begin);
+  std::vector<std::string> all = before_layers(scheme);
   for (std::int64_t l = 0; l < a.layers; ++l) {
-    for (auto name = begin; name != end; ++name)
-      all.push_back(text("layers.", l, ".", name->substr(kLayer.size())));
+    const bool experts = bool(a.feed_forward_in(l).experts);
+    for (const std::string& name : of_layer(a, !experts, experts))
+      all.push_back(text("layers.", l, ".", name));
   }
-  all.insert(all.end(), end, patterns.end());
+  for (const std::string& name : after_layers(a)) all.push_back(name);
   return all;
 }
 

@@ -15,9 +15,10 @@ namespace gnomon {
 // B sequences of T tokens; N is a layer, from 0. In brackets the hook of TransformerLens (2022,
 // https://github.com/TransformerLensOrg/TransformerLens) at the same place.
 //
-//   words                          (B,T,width of words)  rows of the word table, with word_scale [hook_embed]
+//   words                          (B,T,width of words)  rows of the word table, with word_scale, widened where words are [hook_embed]
 //   positions                      (1 or B,T,width)      position vectors, of a spec that has some [hook_pos_embed]
-//   embedded                       (B,T,width)           words, positions and types joined; a norm may follow
+//   embedded                       (B,T,width)           words, positions and types joined; a norm may follow, and a matrix
+//                                                        that widens them: then of the narrow width
 //   layers.N.resid_pre             (B,T,width)           the residual stream: what enters the layer [hook_resid_pre]
 //   layers.N.attention.read        (B,T,width)           after the norm before attention [ln1.hook_normalized]
 //   layers.N.attention.q           (B,heads,T,head dim)  as projected, with biases and norms [hook_q]
@@ -40,7 +41,7 @@ namespace gnomon {
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]
 //   layers.N.feed_forward.router   (B,T,experts)         of experts, instead of the two before: the router's logits
 //   layers.N.feed_forward.written  (B,T,width)           [hook_mlp_out]
-//   layers.N.resid_post            (B,T,width)           the stream after the layer [hook_resid_post]
+//   layers.N.resid_post            (B,T,width)           the stream after the layer, with its words and its scale [hook_resid_post]
 //   last                           (B,T,width)           what the head reads
 //   transformed                    (B,T,width)           after the transform of BERT's head
 //   logits                         (B,T,vocabulary)

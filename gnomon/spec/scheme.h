@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,10 @@ struct Scheme {
   // The positions that every part has values for are below this; nullopt = all.
   std::optional<std::int64_t> positions_end() const;
 };
-Scheme make_scheme(const Spec& spec, const Shape& shape);
+// joined: the width in which word and position are joined; 0 = shape.C. of_patterns: the shapes of the layers of each pattern where
+// they differ; empty: all have `shape`.
+Scheme make_scheme(const Spec& spec, const Shape& shape, std::int64_t joined = 0,
+                   std::span<const Shape> of_patterns = {});
 
 // One encoding by itself; its options must name what has no silent default.
 std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape);

@@ -255,29 +255,31 @@ std::pair<std::string, std::vector<std::string>> written(const Named& named) {
 
 }  // namespace
 
-Scheme make_scheme(const Spec& spec, const Shape& shape) {
+Scheme make_scheme(const Spec& spec, const Shape& shape, std::int64_t joined,
+                   std::span<const Shape> of_patterns) {
   shape.check();
+  Shape inner = shape;
+  if (joined) inner.C = joined;
   const CombinationEntry* entry = find_combination(spec.combination.name);
   if (!entry) throw unknown("combination", spec.combination.name, combination_names(), kEncodingsLister);
   Scheme scheme;
-  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
+  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), inner);
   if (spec.input) {
-    Shape inner = shape;
     inner.C = scheme.combination->position_width();
     scheme.input = make_checked(*spec.input, inner);
   }
   std::vector<Named> names;
-  const auto add = [&](const Named& named) {
+  const auto add = [&](const Named& named, const Shape& own) {
     names.push_back(named);
-    scheme.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
+    scheme.attention.push_back({make_checked(named, own), find_encoding(named.name).acts});
     return scheme.attention.size() - 1;
   };
   std::vector<std::size_t> everywhere;
-  for (const Named& named : spec.attention) everywhere.push_back(add(named));
+  for (const Named& named : spec.attention) everywhere.push_back(add(named, shape));
   scheme.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
   for (std::size_t l = 0; l < scheme.patterns.size(); ++l) {
     for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n)
-      scheme.patterns[l].push_back(add(spec.layers[l][n]));
+      scheme.patterns[l].push_back(add(spec.layers[l][n], of_patterns.empty() ? shape : of_patterns[l]));
     std::vector<Member> members;
     for (const std::size_t n : scheme.patterns[l]) {
       const Named& named = names[n];

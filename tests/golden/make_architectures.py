@@ -261,7 +261,10 @@ def size_of(name, parameter, config):
     """Mean and deviation of a parameter's numbers: outputs of order one, and attention that prefers some keys."""
     if parameter.ndim == 1:
         if "norm" in name.lower() or ".ln_" in name:
-            return (0.0 if "gemma" in config.model_type else 1.0), 0.2
+            if config.model_type.startswith("gemma4") and ("q_norm" in name or "k_norm" in name):
+                return 0.5, 0.1  # no scale follows
+            from_one = "gemma" in config.model_type and not config.model_type.startswith("gemma4")
+            return (0.0 if from_one else 1.0), 0.2
         return (0.0, 1.0) if "sinks" in name else (0.0, 0.1)
     if "relative_attention_bias" in name or "rel_embeddings" in name:
         return 0.0, 1.0

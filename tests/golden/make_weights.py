@@ -22,38 +22,42 @@ import torch
 from gguf import GGMLQuantizationType as Type
 
 HERE = pathlib.Path(__file__).parent / "weights"
-draw = np.random.default_rng(7)
+draw, late_draw = np.random.default_rng(7), np.random.default_rng(8)
 
 
 # --- GGUF: (bytes of a block, where its scales, which are float16, lie)
 
 BLOCKS = {Type.Q8_0: (34, [0]), Type.Q4_0: (18, [0]), Type.Q4_1: (20, [0, 2]), Type.Q5_0: (22, [0]), Type.Q5_1: (24, [0, 2]),
           Type.Q4_K: (144, [0, 2]), Type.Q6_K: (210, [208])}
+LATE = {Type.Q5_K: (176, [0, 2]), Type.MXFP4: (17, [])}  # with numbers of their own, so that those of the others stay
+EXPONENTS = [0, 1, 2, 120, 127, 130, 253]  # of MXFP4, whose scale is one byte
 PLAIN = {Type.F64: np.float64, Type.F32: np.float32, Type.F16: np.float16, Type.I64: np.int64, Type.I32: np.int32,
          Type.I16: np.int16, Type.I8: np.int8}
 SCALES = np.array([0.0123, -3.5, 6e-8, -0.0, 65504, 1, 2.5e-5, 0.75], np.float16)  # a subnormal, the largest
-WIDE = {Type.Q4_K: 256, Type.Q6_K: 256}  # numbers of a row; 64 of the others
+WIDE = {Type.Q4_K: 256, Type.Q5_K: 256, Type.Q6_K: 256}  # numbers of a row; 64 of the others
 
 
-def random_rows(kind, rows):
+def random_rows(kind, rows, draw=draw):
     """Rows of blocks: random bytes, but for the scales."""
-    size, scales = BLOCKS[kind]
+    size, scales = (BLOCKS | LATE)[kind]
     blocks = draw.integers(0, 256, (rows, WIDE.get(kind, 64) // gguf.GGML_QUANT_SIZES[kind][0], size), np.uint8)
     for at in scales:
         blocks[..., at:at + 2] = draw.choice(SCALES, blocks.shape[:2]).astype("<f2").view(np.uint8).reshape(*blocks.shape[:2], 2)
+    if kind == Type.MXFP4:
+        blocks[..., 0] = draw.choice(EXPONENTS, blocks.shape[:2])
     return blocks.reshape(rows, -1)
 
 
 def swapped(kind, rows):
     """What a reader makes of the bytes that takes something for its neighbour."""
-    blocks = rows.reshape(-1, BLOCKS[kind][0]).copy()
+    blocks = rows.reshape(-1, (BLOCKS | LATE)[kind][0]).copy()
     if kind == Type.Q8_0:
         d = blocks[:, :2].copy().view(np.float16).astype(np.float32)
         return d * blocks[:, 2:].astype(np.float32)  # no signs
-    if kind in (Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1):  # neighbours share a byte
+    if kind in (Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.MXFP4):  # neighbours share a byte
         right = gguf.quants.dequantize(blocks, kind).reshape(-1, 2, 16)
         return right.transpose(0, 2, 1)
-    if kind == Type.Q4_K:  # scales and minima exchanged
+    if kind in (Type.Q4_K, Type.Q5_K):  # scales and minima exchanged
         blocks[:, 4:12] = np.concatenate([blocks[:, 8:12], blocks[:, 4:8]], axis=1)
     else:  # high bits of the neighbouring group
         blocks[:, 128:192] = np.roll(blocks[:, 128:192], 32, axis=1)
@@ -101,6 +105,10 @@ def write_gguf(path):
     line = random_rows(Type.Q4_1, 1)[0]  # one extent: a row is a number
     writer.add_tensor("line", line, raw_dtype=Type.Q4_1)
     cases.append(case("kinds.gguf", "line", "Q4_1", gguf.quants.dequantize(line, Type.Q4_1)))
+    for kind in LATE:
+        rows = random_rows(kind, 2, late_draw)
+        writer.add_tensor(kind.name, rows, raw_dtype=kind)
+        cases.append(case("kinds.gguf", kind.name, kind.name, gguf.quants.dequantize(rows, kind), swapped(kind, rows)))
     writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file(), writer.close()
     return cases
 

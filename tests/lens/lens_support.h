@@ -33,6 +33,22 @@ struct Moved {
   Trained look() const { return {model, w}; }
 };
 
+// An encoder as BERT's, with a norm behind the sum of word, position and type.
+struct Encoder {
+  Model model;
+  Floats w;
+  Encoder() : model(architecture()), w(model.initial(3)) {
+    const Random random(4, "moved");
+    for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.3f * float(random.normal(n));
+  }
+  static Architecture architecture() {
+    Architecture a = make_block("bert", {.layers = kLayers, .width = kWidth, .heads = kHeads, .length = 16},
+                                Spec::parse("add(learned, scale=off)"));
+    return a;
+  }
+  Trained look() const { return {model, w}; }
+};
+
 inline Sample letters(std::int64_t windows) {
   Sample s{kTokens, {}, {}};
   const Random random(8, "letters");

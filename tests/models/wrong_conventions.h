@@ -61,6 +61,19 @@ struct Wrong {
   void (*change)(Architecture&);
 };
 inline const Wrong kWrong[] = {
+    {"no norms of values", [](const Architecture& a) { return a.norm.values; },
+     [](Architecture& a) { a.norm.values = false; }},
+    {"keys of another layer", [](const Architecture& a) { return !a.keys_from.empty(); },
+     [](Architecture& a) {
+       const std::int64_t from = a.keys_from.front();
+       for (std::int64_t l = 0; l < from; ++l) {
+         if (a.attention_in(l).head_dim == a.attention_in(from).head_dim) a.keys_from.front() = l;
+       }
+     }},
+    {"no words of each layer", [](const Architecture& a) { return a.layer_words > 0; },
+     [](Architecture& a) { a.layer_words = 0; }},
+    {"unscaled layers", [](const Architecture& a) { return a.layer_scale; },
+     [](Architecture& a) { a.layer_scale = false; }},
     {"sublayers in turn", [](const Architecture& a) { return a.residual != Residual::in_turn; },
      [](Architecture& a) { a.residual = Residual::in_turn; }},
     {"sublayers in parallel",
@@ -74,6 +87,8 @@ inline const Wrong kWrong[] = {
      [](Architecture& a) { a.word_scale = 1; }},
     {"unscaled logits", [](const Architecture& a) { return a.head.scale != 1; },
      [](Architecture& a) { a.head.scale = 1; }},
+    {"scaled logits", [](const Architecture& a) { return a.cross && a.head.scale == 1; },
+     [](Architecture& a) { a.head.scale = 1 / std::sqrt(double(a.width)); }},
     {"q·k by the width of a head", [](const Architecture& a) { return a.attention.scale != 0; },
      [](Architecture& a) { a.attention.scale = 1.5 * a.attention.scale_of_product(); }},
     {"no limit of q, k and v", [](const Architecture& a) { return a.attention.clip != 0; },

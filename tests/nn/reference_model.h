@@ -3,7 +3,7 @@
 // model, no code.
 #pragma once
 #include <cmath>
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,16 +11,14 @@
 #include "gnomon/encodings/gates.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/session.h"
-#include "tests/kernels/activation.h"
+#include "tests/nn/reference_parts.h"
 
 namespace gnomon {
 
-class ReferenceModel {
+class ReferenceModel : public ReferenceParts {
  public:
   ReferenceModel(const Model& model, const std::vector<double>& w)
-      : model_(model), c_(model.architecture()), w_(w) {
-    scheme_ = make_scheme(c_.position, c_.shape());
-  }
+      : ReferenceParts(model, w), scheme_(make_scheme(c_)) {}
 
   // Mean loss in nats over the scored targets.
   double loss(const Tokens& tokens) const {
@@ -39,9 +37,6 @@ class ReferenceModel {
     return sum / scored;
   }
 
-  using Matrix = std::vector<std::vector<double>>;  // (T, channels)
-  // Called with the values of a pass over one sequence, by the names of nn/taps.h.
-  std::function<void(const std::string& name, const std::vector<double>& values)> note;
   // The encoder's rows (B·T, width), instead of those of the tokens.
   std::vector<double> encoder;
 
@@ -50,13 +45,16 @@ class ReferenceModel {
     const std::int64_t T = tokens_ = tokens.T, d = c_.width;
     const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
     const Positions positions = Positions(place).row(b);
-    const std::int64_t dw = scheme_.combination->word_width();
-    std::vector<double> words;
-    for (std::int64_t t = 0; t < T; ++t) {
-      const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
-      for (std::int64_t i = 0; i < dw; ++i) words.push_back(c_.word_scale * word[i]);
-    }
+    const bool widens_words = c_.narrow && c_.narrow->widened == Widened::words;
+    const std::int64_t joined = c_.narrow && !widens_words ? c_.narrow->width : d;
+    const std::vector<double> words = words_of(tokens, b);
     tell("words", words);
+    words_.assign(std::size_t(T), {}), ids_.clear();
+    for (std::int64_t t = 0; t < T; ++t) {
+      const std::int64_t width = std::int64_t(words.size()) / T;
+      words_[std::size_t(t)].assign(words.begin() + t * width, words.begin() + (t + 1) * width);
+      ids_.push_back(tokens.inputs[b * T + t]);
+    }
     e_.clear();
     for (std::int64_t n = 0; scheme_.input && n < T * scheme_.input->shape().C; ++n) {
       const std::int64_t C = scheme_.input->shape().C;
@@ -64,14 +62,16 @@ class ReferenceModel {
     }
     if (scheme_.input) tell("positions", e_);
     Matrix h(T);
-    for (std::int64_t n = 0; n < T * d; ++n)
-      h[n / d].push_back(scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
-    for (std::int64_t n = 0; c_.token_types > 0 && n < T * d; ++n) {
-      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
-      h[n / d][n % d] += at("embed.type")[type * d + n % d];
+    for (std::int64_t n = 0; n < T * joined; ++n)
+      h[n / joined].push_back(
+          scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / joined, n % joined));
+    for (std::int64_t n = 0; c_.token_types > 0 && n < T * joined; ++n) {
+      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / joined];
+      h[n / joined][n % joined] += at("embed.type")[type * joined + n % joined];
     }
     tell("embedded", h);
     if (c_.norm.embedding) h = norm(h, "embed.norm.");
+    if (c_.narrow && !widens_words) h = linear(h, "embed.widen", d);
     for (std::int64_t l = 0; l < c_.layers; ++l) {
       for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
         h[n / d][n % d] += e_[n];
@@ -86,12 +86,14 @@ class ReferenceModel {
   Matrix logits(const Tokens& tokens, std::int64_t b) const {
     Matrix h = hidden(tokens, b);
     if (c_.head.form == HeadForm::transform) {
-      h = times(h, at("head.transform.weight"), maybe("head.transform.bias"), c_.width);
+      h = linear(h, "head.transform", c_.narrow ? c_.narrow->width : c_.width);
       for (auto& row : h) {
         for (double& z : row) z = activation_by_definition(c_.head_activation(), z);
       }
       h = norm(h, "head.transform.norm.");
       tell("transformed", h);
+    } else if (c_.narrow) {
+      h = linear(h, "head.narrow", c_.narrow->width);
     }
     Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
     for (auto& row : z) {
@@ -102,76 +104,32 @@ class ReferenceModel {
   }
 
  private:
+  // Rows of the word table as they are joined.
+  std::vector<double> words_of(const Tokens& tokens, std::int64_t b) const {
+    const bool widens = c_.narrow && c_.narrow->widened == Widened::words;
+    const std::int64_t T = tokens.T, to = scheme_.combination->word_width(),
+                       width = widens ? c_.narrow->width : to;
+    Matrix rows(T);
+    for (std::int64_t n = 0; n < T * width; ++n) {
+      const std::int64_t word = tokens.inputs[b * T + n / width];
+      rows[n / width].push_back(c_.word_scale * at("embed.word")[word * width + n % width]);
+    }
+    if (widens) rows = linear(rows, "embed.widen", to);
+    std::vector<double> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    return all;
+  }
   static std::string of_layer(std::int64_t l, const std::string& name) {
     return "layers." + std::to_string(l) + "." + name;
   }
-  void tell(const std::string& name, const std::vector<double>& values) const {
-    if (note) note(name, values);
-  }
-  void tell(const std::string& name, const Matrix& rows) const {
-    std::vector<double> all;
-    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
-    tell(name, all);
-  }
   // Rows (T, heads·D) as (heads,T,D).
   void tell_heads(const std::string& name, const Matrix& rows) const {
-    const std::int64_t D = c_.attention.head_dim, H = std::int64_t(rows[0].size()) / D;
+    const std::int64_t D = rule_.head_dim, H = std::int64_t(rows[0].size()) / D;
     std::vector<double> all;
     for (std::int64_t h = 0; h < H; ++h) {
       for (const auto& row : rows) all.insert(all.end(), row.begin() + h * D, row.begin() + (h + 1) * D);
     }
     tell(name, all);
-  }
-  const double* at(const std::string& name) const { return w_.data() + model_.param(name).offset; }
-  const double* maybe(const std::string& name) const {
-    for (const auto& p : model_.params()) {
-      if (p.spec.name == name) return w_.data() + p.offset;
-    }
-    return nullptr;
-  }
-  double activated(double x) const { return activation_by_definition(c_.feed_forward.activation, x); }
-  static double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / cap); }
-  std::span<const double> tail(const std::string& prefix) const {
-    for (const auto& p : model_.params()) {
-      if (p.spec.name.rfind(prefix, 0) == 0) return std::span(w_).subspan(p.offset);
-    }
-    return {};
-  }
-  Matrix times(const Matrix& x, const double* weight, const double* bias, std::int64_t out) const {
-    Matrix y(x.size(), std::vector<double>(out));
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::int64_t o = 0; o < out; ++o) {
-        y[t][o] = bias ? bias[o] : 0;
-        for (std::size_t i = 0; i < x[t].size(); ++i)
-          y[t][o] += weight[o * std::int64_t(x[t].size()) + std::int64_t(i)] * x[t][i];
-      }
-    }
-    return y;
-  }
-  Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const {
-    return times(x, at(name + ".weight"), maybe(name + ".bias"), out);
-  }
-  Matrix norm(const Matrix& x, const std::string& name) const { return norm(x, name, c_.norm.form); }
-  // `first`: of the gains, where a head has its own.
-  Matrix norm(const Matrix& x, const std::string& name, NormForm form, std::int64_t first = 0) const {
-    Matrix y = x;
-    for (auto& row : y) {
-      const double n = double(row.size());
-      double mean = 0, squares = 0;
-      const bool layer = form != NormForm::rms && form != NormForm::rms_one_plus;
-      const double one = form == NormForm::rms_one_plus ? 1 : 0;
-      const double *bias = maybe(name + "bias"), *gain = maybe(name + "gain");
-      if (layer) {
-        for (const double v : row) mean += v / n;
-      }
-      for (const double v : row) squares += (v - mean) * (v - mean) / n;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::size_t own = std::size_t(first) + i;
-        row[i] = (row[i] - mean) / std::sqrt(squares + c_.norm.epsilon) * (gain ? one + gain[own] : 1) +
-                 (bias ? bias[own] : 0);
-      }
-    }
-    return y;
   }
   bool injects(Injection where) const { return scheme_.input && scheme_.combination->injection() == where; }
   // The encodings of layer l, with their parameters.
@@ -189,7 +147,7 @@ class ReferenceModel {
     std::vector<double> q, k, v;
   };
   void normalise_heads(std::vector<double>& row, const std::string& name, std::int64_t heads) const {
-    const std::int64_t D = c_.attention.head_dim;
+    const std::int64_t D = rule_.head_dim;
     if (c_.norm.qk == QkNorm::none) return;
     const NormForm form = c_.norm.qk_form.value_or(c_.norm.form);
     if (c_.norm.qk == QkNorm::whole) {
@@ -204,23 +162,44 @@ class ReferenceModel {
   }
   // q, k or v of these rows, with its bias, its norms and its limit.
   Matrix part(const Matrix& from, const std::string& name, char which) const {
-    const AttentionRule& a = c_.attention;
-    const std::int64_t first = which == 'q' ? 0 : a.q_width() + (which == 'v' ? a.kv_width() : 0),
+    const AttentionRule& a = rule_;
+    const std::int64_t first = which == 'q'                         ? 0
+                               : which == 'v' && !a.keys_are_values ? a.q_width() + a.kv_width()
+                                                                    : a.q_width(),
                        heads = which == 'q' ? a.heads : a.kv_heads;
     const double* whole = maybe(name + "qkv.bias");
-    const double* bias = whole ? whole + first : maybe(name + which + ".bias");
+    const char matrix = which == 'v' && a.keys_are_values ? 'k' : which;
+    const double* bias = whole ? whole + first : maybe(name + matrix + ".bias");
     Matrix rows = times(from, at(name + "qkv.weight") + first * c_.width, bias, heads * a.head_dim);
     for (auto& row : rows) {
       if (which != 'v') normalise_heads(row, name + which + ".norm.", heads);
+      if (which == 'v' && c_.norm.values) normalise_values(row);
       for (double& v : row) v = a.clip == 0 ? v : std::min(std::max(v, -a.clip), a.clip);
     }
     tell_heads(name + which, rows);
     return rows;
   }
-  Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
-    const AttentionRule& a = c_.attention;
+  void normalise_values(std::vector<double>& row) const {
+    for (std::int64_t h = 0; h < rule_.kv_heads; ++h) {
+      double squares = 0;
+      for (std::int64_t c = 0; c < rule_.head_dim; ++c) squares += std::pow(row[h * rule_.head_dim + c], 2);
+      const double size = std::sqrt(squares / double(rule_.head_dim) + c_.norm.epsilon);
+      for (std::int64_t c = 0; c < rule_.head_dim; ++c) row[h * rule_.head_dim + c] /= size;
+    }
+  }
+  // Keys or values of layer l: its own, or those that another made.
+  Matrix keys_or_values(std::int64_t l, const Matrix& from, const std::string& name, char which) const {
+    std::map<std::int64_t, Matrix>& made = which == 'k' ? keys_ : values_;
+    if (!rule_.borrows) return made[l] = part(from, name, which);
+    const Matrix rows = made.at(c_.keys_of(l));
+    tell_heads(name + which, rows);
+    return rows;
+  }
+  Projected project(std::int64_t l, const Matrix& asked, const Matrix& x, const std::string& name) const {
+    const AttentionRule& a = rule_;
     const std::int64_t T = std::int64_t(x.size()), D = a.head_dim, group = a.heads / a.kv_heads;
-    const Matrix q = part(asked, name, 'q'), k = part(asked, name, 'k'), v = part(x, name, 'v');
+    const Matrix q = part(asked, name, 'q'), k = keys_or_values(l, asked, name, 'k'),
+                 v = keys_or_values(l, a.keys_are_values ? asked : x, name, 'v');
     Projected p;
     for (std::int64_t n = 0; n < a.heads * T * D; ++n) {
       const std::int64_t h = n / (T * D), t = n / D % T, own = h * D + n % D, shared = h / group * D + n % D;
@@ -233,12 +212,12 @@ class ReferenceModel {
   Matrix attention(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
                    const Matrix& normed) const {
     const std::string name = "layers." + std::to_string(l) + ".attention.";
-    const AttentionRule& a = c_.attention;
+    const AttentionRule& a = rule_;
     const std::int64_t T = tokens.T, d = c_.width, D = a.head_dim;
     Matrix asked = normed;
     for (std::int64_t n = 0; injects(Injection::queries_and_keys) && n < T * d; ++n)
       asked[n / d][n % d] += e_[n];
-    const Projected p = project(asked, normed, name);
+    const Projected p = project(l, asked, normed, name);
     std::vector<double> x;
     for (const auto& row : asked) x.insert(x.end(), row.begin(), row.end());
     const double *weight = at(name + "qkv.weight"), *whole = maybe(name + "qkv.bias");
@@ -246,7 +225,7 @@ class ReferenceModel {
     const double *q_bias = whole ? whole : maybe(name + "q.bias"),
                  *k_bias = whole ? whole + Q : maybe(name + "k.bias");
     const Scene scene{positions, p.q, p.k, {}, x, p.v, {weight, weight + Q * d, q_bias, k_bias}};
-    const Definition definition(c_.shape(), encodings_of(l), scene);
+    const Definition definition(c_.shape_in(l), encodings_of(l), scene);
     const std::int32_t* document = nullptr;
     if (tokens.placement && !tokens.placement->document.empty())
       document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
@@ -271,7 +250,7 @@ class ReferenceModel {
   // Logits and weights (heads,T,T); sees(i, j) knows all that hides a key.
   template <class Sees>
   void tell_pairs(const std::string& name, const Definition& definition, const Sees& sees) const {
-    const AttentionRule& a = c_.attention;
+    const AttentionRule& a = rule_;
     const bool softmax = definition.weights() == Weighting::softmax;
     std::vector<double> logits, weights;
     for (std::int64_t n = 0; n < a.heads * tokens_; ++n) {
@@ -305,7 +284,7 @@ class ReferenceModel {
   // times its weight there, which of a softmax is 1.
   std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
                              const std::string& name, const Definition::Hidden& hidden) const {
-    const AttentionRule& a = c_.attention;
+    const AttentionRule& a = rule_;
     if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
     const bool softmax = definition.weights() == Weighting::softmax;
     std::vector<double> weights, out(std::size_t(a.head_dim));
@@ -361,61 +340,11 @@ class ReferenceModel {
     tell(name + "logits", logits), tell(name + "weights", weights), tell_heads(name + "attended", mixed);
     return linear(mixed, name + "out", c_.width);
   }
-  // What the feed-forward part makes of what goes up.
-  double gated(const std::vector<double>& up, std::int64_t n) const {
-    const FeedForward& f = c_.feed_forward;
-    if (f.gating == Gating::off) return activated(up[n]);
-    const double other = up[f.hidden + n], most = f.limit;
-    if (f.gating == Gating::on) return activated(up[n]) * other;
-    return activated(std::min(up[n], most)) * (std::min(std::max(other, -most), most) + 1);
-  }
-  Matrix feed_forward(const Matrix& x, const std::string& name) const {
-    const std::int64_t hidden = c_.feed_forward.hidden;
-    tell(name + "read", x);
-    if (c_.feed_forward.experts) return experts(x, name);
-    const Matrix up = linear(x, name + "up", c_.feed_forward.gating == Gating::off ? hidden : 2 * hidden);
-    tell(name + "up", up);
-    Matrix rows(x.size());
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::int64_t n = 0; n < hidden; ++n) rows[t].push_back(gated(up[t], n));
-    }
-    tell(name + "hidden", rows);
-    return linear(rows, name + "down", c_.width);
-  }
-  // Every expert of every token, with the weight that the router gives it, which of most is 0.
-  Matrix experts(const Matrix& x, const std::string& name) const {
-    const FeedForward& f = c_.feed_forward;
-    const std::int64_t E = f.experts.count, U = f.gating == Gating::off ? f.hidden : 2 * f.hidden;
-    const Matrix logits = linear(x, name + "router", E);
-    tell(name + "router", logits);
-    Matrix y(x.size(), std::vector<double>(c_.width));
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      double sum = 0;
-      const auto chosen = [&](std::int64_t e) {
-        std::int64_t larger = 0;
-        for (std::int64_t other = 0; other < E; ++other) larger += logits[t][other] > logits[t][e];
-        return larger < f.experts.active;
-      };
-      for (std::int64_t e = 0; e < E; ++e)
-        sum += f.experts.routing == Routing::of_all || chosen(e) ? std::exp(logits[t][e]) : 0;
-      for (std::int64_t e = 0; e < E; ++e) {
-        if (!chosen(e)) continue;
-        const double *up_bias = maybe(name + "up.bias"), *down_bias = maybe(name + "down.bias");
-        const Matrix up =
-            times({x[t]}, at(name + "up.weight") + e * U * c_.width, up_bias ? up_bias + e * U : nullptr, U);
-        Matrix rows(1);
-        for (std::int64_t n = 0; n < f.hidden; ++n) rows[0].push_back(gated(up[0], n));
-        const Matrix out = times(rows, at(name + "down.weight") + e * c_.width * f.hidden,
-                                 down_bias ? down_bias + e * c_.width : nullptr, c_.width);
-        for (std::int64_t c = 0; c < c_.width; ++c) y[t][c] += std::exp(logits[t][e]) / sum * out[0][c];
-      }
-    }
-    return y;
-  }
   void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
              Matrix& h) const {
     const std::string name = "layers." + std::to_string(l) + ".", first = name + "attention.",
                       crossed = name + "cross.", second = name + "feed_forward.";
+    rule_ = c_.attention_in(l);
     const NormPlace place = c_.norm.place;
     const bool before = place == NormPlace::before || place == NormPlace::before_and_after;
     const auto in = [&](const Matrix& x, const std::string& at) {
@@ -442,20 +371,37 @@ class ReferenceModel {
       out(cross_attention(crossed, tokens, b, asking), crossed, h);
       tell(name + "resid_cross", h);
     }
-    if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
-    out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
-  }
-  static void add(const Matrix& x, Matrix& h) {
-    for (std::size_t t = 0; t < h.size(); ++t) {
-      for (std::size_t c = 0; c < h[t].size(); ++c) h[t][c] += x[t][c];
+    const Matrix& left = c_.residual == Residual::in_turn ? h : old;
+    out(feed_forward(c_.residual == Residual::parallel_one_norm ? x : in(left, second), l, second), second,
+        h);
+    if (c_.layer_words > 0) add_layer_words(l, name, h);
+    for (auto& row : h) {
+      for (double& v : row) v *= c_.layer_scale ? at(name + "scale")[0] : 1;
     }
   }
-  const Model& model_;
-  const Architecture c_;
-  const std::vector<double>& w_;
-  Scheme scheme_;
-  mutable std::int64_t tokens_ = 0;  // of the sequence at hand
-  mutable std::vector<double> e_;    // position vectors (T, width) of the sequence at hand
+  // modeling_gemma4.py: project_per_layer_inputs, and the end of Gemma4TextDecoderLayer.
+  void add_layer_words(std::int64_t l, const std::string& name, Matrix& h) const {
+    const std::int64_t E = c_.layer_words, all = c_.layers * E;
+    const Matrix projected = times(words_, at("embed.layers.project.weight"), nullptr, all);
+    Matrix gate = linear(h, name + "words.gate", E);
+    for (std::size_t t = 0; t < h.size(); ++t) {
+      std::vector<double> of_layer(projected[t].begin() + l * E, projected[t].begin() + (l + 1) * E);
+      for (double& v : of_layer) v /= std::sqrt(double(c_.width));
+      of_layer = norm({of_layer}, "embed.layers.norm.")[0];
+      for (std::int64_t i = 0; i < E; ++i) {
+        const double word = std::sqrt(double(E)) * at("embed.layers.word")[ids_[t] * all + l * E + i];
+        gate[t][i] = activated(gate[t][i]) * (of_layer[i] + word) / std::sqrt(2.0);
+      }
+    }
+    add(norm(linear(gate, name + "words.out", c_.width), name + "words.norm."), h);
+  }
+  const Scheme scheme_;
+  mutable std::int64_t tokens_ = 0;                       // of the sequence at hand
+  mutable AttentionRule rule_;                            // of the layer at hand
+  mutable std::map<std::int64_t, Matrix> keys_, values_;  // by the layer that makes them
+  mutable Matrix words_;
+  mutable std::vector<std::int64_t> ids_;
+  mutable std::vector<double> e_;  // position vectors (T, width) of the sequence at hand
 };
 
 }  // namespace gnomon

@@ -63,6 +63,7 @@ void block_deberta(Facts& f, Architecture& a);
 void block_deberta_v2(Facts& f, Architecture& a);
 void block_gemma2(Facts& f, Architecture& a);
 void block_gemma3(Facts& f, Architecture& a);
+void block_gemma4(Facts& f, Architecture& a);
 void block_gpt2(Facts& f, Architecture& a);
 void block_gpt_neox(Facts& f, Architecture& a);
 void block_gptj(Facts& f, Architecture& a);

@@ -36,7 +36,9 @@ std::string told(const LayerPosition& layer, std::string_view what, const std::s
   }
   return value;
 }
-void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, const Config& config) {
+// Where the block of a family knows layers with other keys, their number and width may differ.
+void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, const Config& config,
+                        bool other_keys) {
   const auto same = [&](std::string_view what, auto LayerPosition::*value) {
     if (one.*value == first.*value) return;
     const auto words = [&](const LayerPosition& l) { return told(l, what, shortest(double(l.*value))); };
@@ -44,8 +46,9 @@ void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, co
            text("layer ", one.number, " has ", what, " ", words(one), " but layer ", first.number, " has ",
                 words(first), "; gnomon explains this model but runs only models with equal layers"));
   };
-  same("heads", &LayerPosition::heads), same("kv_heads", &LayerPosition::kv_heads);
-  same("head_dim", &LayerPosition::head_dim), same("scale", &LayerPosition::scale);
+  same("heads", &LayerPosition::heads);
+  if (!other_keys) same("kv_heads", &LayerPosition::kv_heads), same("head_dim", &LayerPosition::head_dim);
+  same("scale", &LayerPosition::scale);
   same("causal", &LayerPosition::causal);
 }
 
@@ -57,7 +60,8 @@ std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved
     if (layer.component.empty() || layer.component == named) layers.push_back(&layer);
   }
   if (layers.empty()) refuse(config, "the model has no layers");
-  for (const LayerPosition* layer : layers) must_have_heads_of(*layers.front(), *layer, config);
+  for (const LayerPosition* layer : layers)
+    must_have_heads_of(*layers.front(), *layer, config, resolved.family == "gemma4");
   return layers;
 }
 
@@ -86,13 +90,13 @@ Component component_named(std::string_view name) {
 
 Spec position_of(const Config& config, const Resolved& resolved, Component part) {
   Spec spec = resolved.input;
+  const auto layers = layers_of(config, resolved, part);
   std::vector<std::vector<Named>> acting;
-  for (const LayerPosition* layer : layers_of(config, resolved, part))
-    acting.push_back(layer->spec.attention);
+  for (const LayerPosition* layer : layers) acting.push_back(layer->spec.attention);
   std::size_t period = 1;
   const auto repeats = [&](std::size_t p) {
     for (std::size_t l = p; l < acting.size(); ++l) {
-      if (acting[l] != acting[l - p]) return false;
+      if (acting[l] != acting[l - p] || layers[l]->head_dim != layers[l - p]->head_dim) return false;
     }
     return true;
   };

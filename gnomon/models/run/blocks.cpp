@@ -1,5 +1,6 @@
 // What each family has beside positions, by the keys of its file: models/NAME/configuration_NAME.py and modeling_NAME.py of
 // transformers 5.23.0; of GGUF files what llama.cpp's converter leaves of it (conversion/NAME.py).
+#include <algorithm>
 #include <cmath>
 
 #include "gnomon/models/resolve/facts.h"
@@ -105,6 +106,7 @@ void block_t5(Facts& f, Architecture& a) {
   a.head = {.tied = true};
   // configuration_t5.py: of T5 1.1 and Flan-T5, whose files say that the head is not the word table, rows are not scaled; the
   // table is the head all the same where the file holds no other. modeling_umt5.py always scales, modeling_mt5.py never does.
+  if (f.gguf) return;  // llama.cpp scales none
   const bool scales =
       type == "umt5" || (first && f.flag("scale_decoder_outputs", f.flag("tie_word_embeddings", true)));
   if (scales) a.head.scale = 1 / std::sqrt(double(a.width));
@@ -172,6 +174,65 @@ void block_gemma(Facts& f, Architecture& a) {
   if (a.feed_forward.activation == Activation::gelu) a.feed_forward.activation = Activation::gelu_tanh;
 }
 
+namespace {
+
+// Layers with full attention have other heads than those with a window.
+void gemma4_heads(Facts& f, Architecture& a) {
+  const auto& layers = f.resolved.layers;
+  OtherHeads& others = a.other_heads;
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const LayerPosition& layer = layers[std::size_t(l)];
+    if (layer.head_dim == a.attention.head_dim && layer.kv_heads == a.attention.kv_heads) continue;
+    if (!others.layers.empty() && (layer.head_dim != others.head_dim || layer.kv_heads != others.kv_heads))
+      f.refuse("per_layer_config", "one kind of heads beside the first layer's");
+    others.layers.push_back(l), others.head_dim = layer.head_dim, others.kv_heads = layer.kv_heads;
+  }
+}
+bool has_full_attention(Facts& f, std::int64_t layer) {
+  const auto& acting = f.resolved.layers[std::size_t(layer)].spec.attention;
+  return std::none_of(acting.begin(), acting.end(), [](const Named& n) { return n.name == "window"; });
+}
+// Gemma4TextConfig.kv_sharing_modes: the last layers borrow from the last of their kind before them.
+void gemma4_borrowing(Facts& f, Architecture& a) {
+  const std::int64_t borrowing = f.whole("num_kv_shared_layers", 0), makers = a.layers - borrowing;
+  if (borrowing < 0 || borrowing >= a.layers)
+    f.refuse("num_kv_shared_layers", text("whole numbers from 0 to ", a.layers - 1));
+  for (std::int64_t l = makers; l < a.layers; ++l) {
+    std::int64_t from = makers - 1;
+    while (from >= 0 && has_full_attention(f, from) != has_full_attention(f, l)) --from;
+    if (from < 0)
+      f.refuse("num_kv_shared_layers", text("fewer layers: none before is of the kind of layer ", l));
+    a.keys_from.push_back(from);
+  }
+  if (!f.flag("use_double_wide_mlp", false)) return;
+  for (std::int64_t l = makers; l < a.layers; ++l) a.feed_forward.others.layers.push_back(l);
+  a.feed_forward.others.hidden = 2 * a.feed_forward.hidden;
+}
+
+}  // namespace
+
+void block_gemma4(Facts& f, Architecture& a) {
+  if (f.flag("enable_moe_block", false))
+    f.refuse("enable_moe_block", "false: gnomon does not run Gemma 4 with experts");
+  rms_block(f, a);
+  a.feed_forward.activation = f.activation("hidden_activation", "gelu_pytorch_tanh");
+  a.norm.place = NormPlace::before_and_after;
+  a.norm.qk = QkNorm::shared, a.norm.values = true;
+  a.word_scale = std::sqrt(double(a.width));
+  a.head = f.head(true);
+  a.head.soft_cap = f.number_or_none("final_logit_softcapping", 0);
+  a.layer_scale = true;
+  a.layer_words = f.whole("hidden_size_per_layer_input", 256);
+  if (a.layer_words > 0 && f.whole("vocab_size_per_layer_input", 262144) != a.vocabulary)
+    f.refuse("vocab_size_per_layer_input", "vocab_size: gnomon reads one table for all tokens");
+  gemma4_heads(f, a);
+  gemma4_borrowing(f, a);
+  if (!f.flag("attention_k_eq_v", false)) return;
+  if (a.other_heads.layers.empty())
+    f.refuse("attention_k_eq_v", "false where all layers have the same heads");
+  (has_full_attention(f, 0) ? a.attention.keys_are_values : a.other_heads.keys_are_values) = true;
+}
+
 // --- Decoders with layer norms
 
 namespace {
@@ -223,7 +284,8 @@ void block_mpt(Facts& f, Architecture& a) {
 }
 
 void block_opt(Facts& f, Architecture& a) {
-  if (f.whole("word_embed_proj_dim", a.width) != a.width) f.refuse("word_embed_proj_dim", "hidden_size");
+  if (const std::int64_t words = f.whole("word_embed_proj_dim", a.width); words != a.width)
+    a.narrow = {words, Widened::words};
   layer_block(a, double(kNormEpsilon), f.hidden("ffn_dim", 3072), f.flag("enable_bias", true));
   if (!f.flag("layer_norm_elementwise_affine", true)) a.norm.form = NormForm::layer_plain;
   a.feed_forward.activation = f.activation("activation_function", "relu");
@@ -284,6 +346,24 @@ void block_granite(Facts& f, Architecture& a) {
 
 // --- Experts
 
+namespace {
+
+// Layers without experts, of this hidden width: those of mlp_only_layers, and all but every decoder_sparse_step-th.
+void dense_layers(Facts& f, Architecture& a, std::int64_t hidden) {
+  const std::int64_t step = f.whole("decoder_sparse_step", 1);
+  if (step < 1) f.refuse("decoder_sparse_step", "whole numbers of 1 or more");
+  const auto plain = f.file.wholes("mlp_only_layers").value_or(std::vector<std::int64_t>());
+  OtherHidden& others = a.feed_forward.others;
+  others.hidden = hidden;
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const bool said = std::find(plain.begin(), plain.end(), l) != plain.end();
+    if (said || (l + 1) % step != 0) others.layers.push_back(l);
+  }
+  if (std::int64_t(others.layers.size()) == a.layers) a.feed_forward = a.feed_forward_in(0);
+}
+
+}  // namespace
+
 void block_mixtral(Facts& f, Architecture& a) {
   rms_block(f, a);
   a.norm.epsilon = f.epsilon("rms_norm_eps", 1e-5);
@@ -295,12 +375,9 @@ void block_mixtral(Facts& f, Architecture& a) {
 void block_qwen3_moe(Facts& f, Architecture& a) {
   rms_block(f, a, f.whole("moe_intermediate_size", "expert_feed_forward_length", 768));
   a.norm.qk = QkNorm::shared;
-  if (f.whole("decoder_sparse_step", 1) != 1)
-    f.refuse("decoder_sparse_step", "1: gnomon runs only models with equal layers");
-  if (const auto plain = f.file.wholes("mlp_only_layers"); plain && !plain->empty())
-    f.refuse("mlp_only_layers", "an empty list: gnomon runs only models with equal layers");
   a.feed_forward.experts = f.experts("num_experts", 128, "num_experts_per_tok", 8);
   if (!f.gguf && !f.flag("norm_topk_prob", false)) a.feed_forward.experts.routing = Routing::of_all;
+  if (!f.gguf) dense_layers(f, a, f.hidden("intermediate_size", 6144));
   a.head = f.head(false);
 }
 void block_gpt_oss(Facts& f, Architecture& a) {
@@ -329,7 +406,8 @@ void block_distilbert(Facts& f, Architecture& a) {
 }
 
 void block_electra(Facts& f, Architecture& a) {
-  if (f.whole("embedding_size", 128) != a.width) f.refuse("embedding_size", "hidden_size");
+  if (const std::int64_t words = f.whole("embedding_size", 128); words != a.width)
+    a.narrow = {words, Widened::embedding, true};
   block_bert(f, a);
 }
 

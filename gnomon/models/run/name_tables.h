@@ -42,6 +42,7 @@ Names names_deberta_v2(const Architecture& a);
 Names names_distilbert(const Architecture& a);
 Names names_electra(const Architecture& a);
 Names names_falcon(const Architecture& a);
+Names names_gemma4(const Architecture& a);
 Names names_gpt_oss(const Architecture& a);
 Names names_gpt2(const Architecture& a);
 Names names_gpt_neox(const Architecture& a);

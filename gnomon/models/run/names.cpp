@@ -93,6 +93,13 @@ std::vector<std::int64_t> Piece::shape() const {
   if (how >= How::stacked) all.insert(all.begin(), parts);
   return all;
 }
+Piece Piece::as_rows() const {
+  Piece piece = *this;
+  if (how == How::transposed) piece.how = How::plain;
+  if (how == How::stacked_transposed) piece.how = How::stacked;
+  if (how == How::stacked_in_turn) piece.how = How::stacked_rows_in_turn;
+  return piece;
+}
 std::int64_t Piece::size() const { return parts * rows * (ours->spec.size() / ours->spec.shape[0]); }
 std::int64_t Piece::place(std::int64_t n, const AttentionRule& attention) const {
   const std::int64_t columns = ours->spec.size() / ours->spec.shape[0],
@@ -115,9 +122,11 @@ std::int64_t Piece::place(std::int64_t n, const AttentionRule& attention) const 
   }
   const std::int64_t part = n / (rows * columns), per_part = ours->spec.shape[0] / parts * columns;
   const std::int64_t inside = n % (rows * columns);
+  const auto in_turn = [&](std::int64_t row) { return row % 2 * (rows / 2) + row / 2; };
   if (how == How::stacked) return begin + part * per_part + inside;
-  const std::int64_t row = inside % rows, half = rows / 2;
-  const std::int64_t to = how == How::stacked_in_turn ? row % 2 * half + row / 2 : row;
+  if (how == How::stacked_rows_in_turn)
+    return begin + part * per_part + in_turn(inside / columns) * columns + inside % columns;
+  const std::int64_t row = inside % rows, to = how == How::stacked_in_turn ? in_turn(row) : row;
   return begin + part * per_part + to * columns + inside / rows;
 }
 
@@ -126,7 +135,10 @@ namespace {
 // Every name of what becomes rows of `param`, in the order of the rows.
 std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_t skipped) {
   std::vector<Piece> pieces;
+  const bool own = std::any_of(names.sources.begin(), names.sources.end(),
+                               [&](const Source& s) { return s.ours == param.spec.name; });
   for (const Source& s : names.sources) {
+    if (own && s.ours != param.spec.name) continue;
     const auto layer = layer_in(s.ours, param.spec.name);
     if (!layer) continue;
     const auto same =

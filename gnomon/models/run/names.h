@@ -14,14 +14,16 @@ enum class How {
   plain,       // as ours: (out, in)
   transposed,  // (in, out): GPT-2's Conv1D
   of_heads,    // rows of each key head: those of its queries, its key, its value. GPT-NeoX, Falcon
-  // Of experts or heads, `parts` of them: (parts, out, in), (parts, in, out), and the latter with gate and up in turn, gpt-oss.
+  // Of experts or heads, `parts` of them: (parts, out, in), (parts, in, out), and the latter with gate and up in turn, gpt-oss;
+  // the first with gate and up in turn, gpt-oss in 4 bits.
   stacked,
   stacked_transposed,
-  stacked_in_turn
+  stacked_in_turn,
+  stacked_rows_in_turn
 };
 
-// Rows of one of our parameters, from `first` on, by the name that they have in a file. "{}" in both names is the layer. Of parts,
-// these rows of every part.
+// Rows of one of our parameters, from `first` on, by the name that they have in a file. "{}" in both names is the layer; a name
+// with the layer's number stands for that layer instead. Of parts, these rows of every part.
 struct Source {
   std::string ours, theirs;
   std::int64_t first = 0;
@@ -65,6 +67,7 @@ struct Piece {
 
   std::vector<std::int64_t> shape() const;  // that theirs must have
   std::int64_t size() const;                // numbers of ours
+  Piece as_rows() const;                    // of a tensor that holds the same as (out, in)
   // Where number n of theirs, after the skipped rows, lies in the flat array of the model.
   std::int64_t place(std::int64_t n, const AttentionRule& attention) const;
 };

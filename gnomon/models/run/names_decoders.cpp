@@ -99,6 +99,20 @@ Sources expert_names(const Architecture& a, const std::string& mlp, const std::s
   return all;
 }
 
+// Gate, up and down of the layers with another hidden width.
+Sources other_layer_names(const Architecture& a) {
+  const OtherHidden& others = a.feed_forward.others;
+  Sources all;
+  for (const std::int64_t l : others.layers) {
+    const std::string layer = std::to_string(l), ours = "layers." + layer + ".feed_forward.",
+                      mlp = "model.layers." + layer + ".mlp.";
+    all = all + dense_names(ours + "up", mlp + "gate_proj") +
+          dense_names(ours + "up", mlp + "up_proj", others.hidden) +
+          dense_names(ours + "down", mlp + "down_proj");
+  }
+  return all;
+}
+
 }  // namespace
 
 Names names_llama(const Architecture& a) {
@@ -111,7 +125,8 @@ Names names_mixtral(const Architecture& a) {
   return llama_names(a, expert_names(a, "model.layers.{}.block_sparse_moe.", "gate", {"w1", "w3", "w2"}));
 }
 Names names_qwen3_moe(const Architecture& a) {
-  return llama_names(a, expert_names(a, kLlamaMlp, "gate", {"gate_proj", "up_proj", "down_proj"}));
+  return llama_names(
+      a, expert_names(a, kLlamaMlp, "gate", {"gate_proj", "up_proj", "down_proj"}) + other_layer_names(a));
 }
 Names names_gpt_oss(const Architecture& a) {
   const std::int64_t E = a.feed_forward.experts.count;
@@ -122,6 +137,45 @@ Names names_gpt_oss(const Architecture& a) {
                      {kForwardNames + "up.bias", experts + "gate_up_proj_bias", 0, How::stacked_in_turn, E},
                      {kForwardNames + "down.weight", experts + "down_proj", 0, How::stacked_transposed, E},
                      {kForwardNames + "down.bias", experts + "down_proj_bias", 0, How::stacked, E}});
+}
+
+// Of each layer by its number: heads and hidden widths differ. The larger models have "language_model" within the names.
+Names names_gemma4(const Architecture& a) {
+  const std::string layer = "model.layers.{}.";
+  Names names = names_llama(a);
+  names.sources = names.sources + other_layer_names(a) +
+                  Sources{{"embed.layers.word", "model.embed_tokens_per_layer.weight"},
+                          {"embed.layers.project.weight", "model.per_layer_model_projection.weight"},
+                          {"layers.{}.words.gate.weight", layer + "per_layer_input_gate.weight"},
+                          {"layers.{}.words.out.weight", layer + "per_layer_projection.weight"},
+                          {"layers.{}.scale", layer + "layer_scalar"}} +
+                  norm_names("embed.layers.norm", "model.per_layer_projection_norm") +
+                  norm_names("layers.{}.words.norm", layer + "post_per_layer_input_norm");
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const AttentionRule rule = a.attention_in(l);
+    const std::string number = std::to_string(l), own = "layers." + number + ".attention.",
+                      ours = own + "qkv", theirs = "model.layers." + number + ".self_attn.";
+    names.sources =
+        names.sources + dense_names(ours, theirs + "q_proj") +
+        Sources{{own + "q.bias", theirs + "q_proj.bias"}, {own + "k.bias", theirs + "k_proj.bias"}};
+    if (rule.borrows) continue;
+    names.sources = names.sources + dense_names(ours, theirs + "k_proj", rule.q_width());
+    if (rule.keys_are_values) continue;
+    names.sources = names.sources + dense_names(ours, theirs + "v_proj", rule.q_width() + rule.kv_width());
+  }
+  for (const Source& source : Sources(names.sources)) {
+    if (!source.theirs.starts_with(names.prefix)) continue;
+    Source& larger = names.sources.emplace_back(source);
+    larger.theirs = "model.language_model." + source.theirs.substr(names.prefix.size());
+  }
+  for (const char* other : {"vision_tower.*", "audio_tower.*", "embed_vision.*", "embed_audio.*"})
+    names.beside.emplace_back(other);
+  if (!a.keys_from.empty()) {
+    for (const char* unread :
+         {"*.self_attn.k_proj.weight", "*.self_attn.v_proj.weight", "*.self_attn.k_norm.weight"})
+      names.beside.emplace_back(unread);
+  }
+  return names;
 }
 
 Names names_phi3(const Architecture& a) {
@@ -232,7 +286,9 @@ Names names_opt(const Architecture& a) {
   const std::string decoder = "model.decoder.", layer = decoder + "layers.{}.";
   const std::string norm = a.norm.place == NormPlace::before ? "norm" : "norm_after";
   return {Sources{{"embed.word", decoder + "embed_tokens.weight"},
+                  {"embed.widen.weight", decoder + "project_in.weight"},
                   {"position.input.table", decoder + "embed_positions.weight"},
+                  {"head.narrow.weight", decoder + "project_out.weight"},
                   {"head.weight", "lm_head.weight"}} +
               norm_names(kAttentionNames + norm, layer + "self_attn_layer_norm") +
               qkv_names(a, layer + "self_attn.", "q_proj", "k_proj", "v_proj") +

@@ -50,7 +50,9 @@ Names names_bert(const Architecture& a) {
 
 // Its generator has BERT's head in other words; its discriminator's head is another task's.
 Names names_electra(const Architecture& a) {
-  return {bert_body(a, "electra.") + Sources{{"head.bias", "generator_lm_head.bias"}} +
+  return {bert_body(a, "electra.") +
+              Sources{{"head.bias", "generator_lm_head.bias"}, {"head.weight", "generator_lm_head.weight"}} +
+              dense_names("embed.widen", "electra.embeddings_project") +
               dense_names("head.transform", "generator_predictions.dense") +
               norm_names("head.transform.norm", "generator_predictions.LayerNorm"),
           "electra.",

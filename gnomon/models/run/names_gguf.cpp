@@ -15,8 +15,35 @@ Sources qk_norm_names(const Architecture& a, const std::string& layer) {
 
 }  // namespace
 
+namespace {
+
+// T5's encoder or decoder, whose tensors have words of their own.
+Names gguf_t5(const Architecture& a) {
+  const std::string stack = a.cross ? "dec." : "enc.", layer = stack + "blk.{}.";
+  Sources all = Sources{{"embed.word", "token_embd.weight"},
+                        {"position.attention.0.bias", stack + "blk.0.attn_rel_b.weight"},
+                        {"position.attention.0.{}.bias", layer + "attn_rel_b.weight"}} +
+                norm_names(kAttentionNames + "norm", layer + "attn_norm") +
+                qkv_names(a, layer, "attn_q", "attn_k", "attn_v") +
+                dense_names(kAttentionNames + "out", layer + "attn_o") +
+                norm_names(kCrossNames + "norm", layer + "cross_attn_norm") +
+                qkv_names(a, layer, "cross_attn_q", "cross_attn_k", "cross_attn_v", kCrossNames) +
+                dense_names(kCrossNames + "out", layer + "cross_attn_o") +
+                norm_names(kForwardNames + "norm", layer + "ffn_norm") +
+                dense_names(kForwardNames + "up", layer + (a.feed_forward.gated() ? "ffn_gate" : "ffn_up")) +
+                dense_names(kForwardNames + "down", layer + "ffn_down") +
+                norm_names("head.norm", stack + "output_norm") + dense_names("head", "output");
+  if (a.feed_forward.gated())
+    all = all + dense_names(kForwardNames + "up", layer + "ffn_up", a.feed_forward.hidden);
+  if (a.cross) return {all, "", {"enc.*", "dec.blk.0.cross_attn_rel_b.weight"}};
+  return {all, "", {"dec.*", "output.weight"}};
+}
+
+}  // namespace
+
 // gguf-py/gguf/constants.py, TENSOR_NAMES.
 Names names_gguf(const Architecture& a, std::string_view family, InGguf form) {
+  if (family == "t5") return gguf_t5(a);
   const std::string layer = "blk.{}.";
   const FeedForward& f = a.feed_forward;
   const bool after = a.norm.place == NormPlace::before_and_after || a.norm.place == NormPlace::after_sublayer;

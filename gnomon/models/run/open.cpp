@@ -7,8 +7,8 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/text.h"
-#include "gnomon/files/weights.h"
 #include "gnomon/models/run/architecture.h"
+#include "gnomon/models/run/file_tensor.h"
 #include "gnomon/models/run/names.h"
 
 namespace gnomon {
@@ -28,11 +28,11 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return all + ")";
 }
 
-const StoredTensor* find_any(const Weights& weights, const std::vector<std::string>& names) {
+FileTensor find_any(const Weights& weights, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (const StoredTensor* found = weights.find(name)) return found;
+    if (const FileTensor found = find_tensor(weights, name)) return found;
   }
-  return nullptr;
+  return {};
 }
 
 // --- The head, which a file may lack.
@@ -55,33 +55,28 @@ bool holds_head(const Names& names, const Weights& weights) {
   });
 }
 // The tensor that becomes all of one of our parameters.
-const StoredTensor* find_whole(const Names& names, std::string_view ours, const Weights& weights) {
+FileTensor find_whole(const Names& names, std::string_view ours, const Weights& weights) {
   for (const Source& s : names.sources) {
-    const StoredTensor* found = s.ours == ours ? weights.find(s.theirs) : nullptr;
+    const FileTensor found = s.ours == ours ? find_tensor(weights, s.theirs) : FileTensor();
     if (found) return found;
   }
-  return nullptr;
+  return {};
 }
-// Rows at a time, so that a large table is not in memory twice.
-constexpr std::int64_t kNumbersAtOnce = 1 << 22;
-std::int64_t rows_at_once(const StoredTensor& t) {
-  const auto& shape = t.shape;
-  return shape.size() > 1 ? std::max<std::int64_t>(1, kNumbersAtOnce * shape[0] / t.size()) : shape[0];
-}
-bool equal(const StoredTensor& a, const StoredTensor& b, const Weights& weights) {
-  if (a.shape != b.shape || a.shape.empty() || a.size() == 0) return false;
-  const std::int64_t at_once = rows_at_once(a);
-  for (std::int64_t row = 0; row < a.shape[0]; row += at_once) {
-    const std::int64_t count = std::min(at_once, a.shape[0] - row);
-    if (weights.read_rows(a, row, count) != weights.read_rows(b, row, count)) return false;
+bool equal(const FileTensor& a, const FileTensor& b, const Weights& weights) {
+  const auto shape = a.shape();
+  if (shape != b.shape() || a.size() == 0) return false;
+  const std::int64_t at_once = a.rows_at_once();
+  for (std::int64_t row = 0; row < shape[0]; row += at_once) {
+    const std::int64_t count = std::min(at_once, shape[0] - row);
+    if (a.read_rows(weights, row, count) != b.read_rows(weights, row, count)) return false;
   }
   return true;
 }
 // modeling_utils.py, tie_weights: a head that should be the word table is its own where the file holds both and they differ.
 bool holds_another_head(const Names& names, const Weights& weights) {
-  const StoredTensor *head = find_whole(names, "head.weight", weights),
-                     *words = find_whole(names, "embed.word", weights);
-  return head && words && !equal(*head, *words, weights);
+  const FileTensor head = find_whole(names, "head.weight", weights),
+                   words = find_whole(names, "embed.word", weights);
+  return head && words && !equal(head, words, weights);
 }
 OutputHead head_in(const Architecture& a, const Config& config, const std::string& family,
                    const Weights& weights) {
@@ -100,16 +95,30 @@ OutputHead head_in(const Architecture& a, const Config& config, const std::strin
   return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
 }
 
+void set_option(Named& named, std::string_view name, const OptionValue& value) {
+  std::erase_if(named.options, [&](const auto& option) { return option.first == name; });
+  named.options.emplace_back(name, value);
+}
+
 // What no key of a GGUF file says, and llama.cpp too takes from the tensors: how many tokens and token types there are, which
 // matrices of attention have biases, which norms StableLM and Falcon have.
 void fit_to_tensors(Architecture& a, const std::string& family, const Weights& weights) {
-  const auto has = [&](std::string_view name) { return weights.find(text("blk.0.", name)) != nullptr; };
+  const std::string_view stack = family != "t5" ? "" : a.cross ? "dec." : "enc.";
+  const auto has_in = [&](int layer, std::string_view name) {
+    return weights.find(text(stack, "blk.", layer, ".", name)) != nullptr;
+  };
+  const auto has = [&](std::string_view name) { return has_in(0, name); };
   const auto biased = [&](bool& bias, std::string_view name) { bias = bias || has(name); };
   biased(a.biases.q, "attn_q.bias"), biased(a.biases.k, "attn_k.bias"), biased(a.biases.v, "attn_v.bias");
   biased(a.biases.out, "attn_output.bias");
   if (family == "stablelm") {
     a.residual = has("ffn_norm.weight") ? Residual::in_turn : Residual::parallel_one_norm;
     if (has("attn_q_norm.weight")) a.norm.qk = QkNorm::own, a.norm.qk_form = NormForm::layer_no_bias;
+  }
+  if (family == "t5") {  // the buckets of umT5's layers are their own; a gate is that of T5 1.1
+    if (has_in(1, "attn_rel_b.weight")) set_option(a.position.attention.front(), "layers", "own");
+    if (has("ffn_gate.weight"))
+      a.feed_forward.gating = Gating::on, a.feed_forward.activation = Activation::gelu_tanh;
   }
   if (family == "falcon")
     a.residual = has("attn_norm_2.weight") ? Residual::parallel : Residual::parallel_one_norm;
@@ -126,19 +135,21 @@ void fit_to_tensors(Architecture& a, const std::string& family, const Weights& w
 
 struct Found {
   Piece piece;
-  const StoredTensor* tensor;
+  FileTensor tensor;
+  const std::string& name() const { return tensor.numbers->name; }
 };
 
 std::vector<Found> find_all(const Config& config, const std::vector<Piece>& pieces, const Weights& weights) {
   std::vector<Found> all;
   std::vector<std::string> missing, wrong;
-  for (const Piece& piece : pieces) {
-    const StoredTensor* tensor = find_any(weights, piece.theirs);
+  for (const Piece& named : pieces) {
+    const FileTensor tensor = find_any(weights, named.theirs);
+    const Piece piece = tensor.packed() ? named.as_rows() : named;
     if (!tensor) {
       missing.push_back(piece.theirs.front());
-    } else if (tensor->shape != piece.shape()) {
-      wrong.push_back(
-          text(tensor->name, " has ", shape_text(tensor->shape), " instead of ", shape_text(piece.shape())));
+    } else if (tensor.shape() != piece.shape()) {
+      wrong.push_back(text(tensor.numbers->name, " has ", shape_text(tensor.shape()), " instead of ",
+                           shape_text(piece.shape())));
     } else {
       all.push_back({piece, tensor});
     }
@@ -157,7 +168,10 @@ std::vector<Found> find_all(const Config& config, const std::vector<Piece>& piec
 std::vector<std::string> find_beside(const Config& config, const std::vector<Found>& found,
                                      const Names& names, const Weights& weights) {
   std::set<std::string_view> used;
-  for (const Found& f : found) used.insert(f.tensor->name);
+  for (const Found& f : found) {
+    used.insert(f.name());
+    if (f.tensor.packed()) used.insert(f.tensor.scales->name);
+  }
   std::vector<std::string> beside, left_over;
   for (const StoredTensor& t : weights.tensors()) {
     if (!used.count(t.name)) (names.is_beside(t.name) ? beside : left_over).push_back(t.name);
@@ -183,11 +197,11 @@ struct NotFinite {
 
 NotFinite fill(const Found& f, const Weights& weights, const AttentionRule& attention, Floats& w) {
   NotFinite wrong;
-  const auto& shape = f.tensor->shape;
-  const std::int64_t columns = shape.size() > 1 ? f.tensor->size() / shape[0] : 1,
-                     at_once = rows_at_once(*f.tensor);
+  const auto shape = f.tensor.shape();
+  const std::int64_t columns = shape.size() > 1 ? f.tensor.size() / shape[0] : 1,
+                     at_once = f.tensor.rows_at_once();
   for (std::int64_t row = f.piece.skipped; row < shape[0]; row += at_once) {
-    const Floats numbers = weights.read_rows(*f.tensor, row, std::min(at_once, shape[0] - row));
+    const Floats numbers = f.tensor.read_rows(weights, row, std::min(at_once, shape[0] - row));
     const std::int64_t first = (row - f.piece.skipped) * columns;
     for (std::int64_t n = 0; n < std::int64_t(numbers.size()); ++n)
       w[f.piece.place(first + n, attention)] = numbers[n];
@@ -195,12 +209,12 @@ NotFinite fill(const Found& f, const Weights& weights, const AttentionRule& atte
   }
   return wrong;
 }
-void must_be_finite(const Config& config, const StoredTensor& tensor, const NotFinite& wrong) {
+void must_be_finite(const Config& config, const Found& f, const NotFinite& wrong) {
   if (wrong.count == 0) return;
-  throw Error(Fault::input, text(config.where(), ": tensor ", excerpt(tensor.name), " holds ",
+  throw Error(Fault::input, text(config.where(), ": tensor ", excerpt(f.name()), " holds ",
                                  counted(std::size_t(wrong.count), "number"),
                                  wrong.count == 1 ? " that is" : " that are", " not finite: number ",
-                                 wrong.first, " of ", tensor.size(), " is ", shortest(wrong.value)));
+                                 wrong.first, " of ", f.tensor.size(), " is ", shortest(wrong.value)));
 }
 
 // --- Parts: the model, or its encoder and its decoder.
@@ -242,7 +256,7 @@ class Loading {
   Floats load(const Planned& part) {
     Floats w(std::size_t(part.model.param_count()));
     for (const Found& f : part.found) {
-      must_be_finite(config_, *f.tensor, fill(f, weights_, part.model.architecture().attention, w));
+      must_be_finite(config_, f, fill(f, weights_, part.model.architecture().attention, w));
       done_ += f.piece.size() * std::int64_t(sizeof(float));
       if (progress_) progress_(done_, bytes_);
     }

@@ -140,6 +140,7 @@ const Family kFamilies[] = {
               .kv_heads_key = "num_global_key_value_heads",
               .kv_heads_if = "attention_k_eq_v",
               .last = true},
+     .shared_key = "num_kv_shared_layers",
      .rope = {.dicts = RopeDicts::as_written, .standard = kGemma4Rope}},
     {.name = "smollm3",
      .types = {"smollm3"},
