@@ -84,8 +84,8 @@ std::vector<Matrix> by_head(const Floats& all, std::int64_t heads, std::int64_t 
 }  // namespace
 
 Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const AttentionRule rule = m.model.architecture().attention_in(layer);
   const Values values = values_of(m, layer, {"resid_pre", h}, {"attention.q", "attention.k", "attention.v"});
+  const AttentionRule rule = m.model.architecture().attention_in(layer);
   Matrix out(h.rows, rule.qkv_width());
   const auto put = [&](std::string_view name, std::int64_t first, std::int64_t heads) {
     const auto rows = by_head(values.at(name), heads, h.rows, rule.head_dim);

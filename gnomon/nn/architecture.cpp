@@ -209,7 +209,7 @@ AttentionRule Architecture::attention_in(std::int64_t layer) const {
 }
 std::int64_t Architecture::keys_of(std::int64_t layer) const {
   const std::int64_t makers = layers - std::int64_t(keys_from.size());
-  return layer < makers ? layer : keys_from[std::size_t(layer - makers)];
+  return layer < makers || layer >= layers ? layer : keys_from[std::size_t(layer - makers)];
 }
 Shape Architecture::shape_in(std::int64_t layer) const {
   return {width, attention.heads, attention_in(layer).head_dim, length, causal};

@@ -22,6 +22,35 @@ TEST(Inspection, TermsOfAnEncoderAddUpBehindItsNorm) {
   }
 }
 
+// With a matrix between the words and the stream, before positions are added or after the norm.
+TEST(Inspection, TermsOfNarrowWordsAddUp) {
+  for (const Widened widened : {Widened::words, Widened::embedding}) {
+    Architecture a = Encoder::architecture();
+    a.narrow = {6, widened, true};
+    const Model model(a);
+    Floats w = model.initial(3);
+    const Random random(4, "moved");
+    for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.3f * float(random.normal(n));
+    for (const TermsLook& head : look_at_terms({model, w}, letters(4))) {
+      double sum = 0;
+      for (const double v : head.shares.values) sum += v;
+      EXPECT_NEAR(sum, 1, 1e-6);
+      EXPECT_GT(std::abs(head.shares.at(1, 1)), 1e-4);
+    }
+    const TableLook table = look_at_table({model, w});
+    EXPECT_EQ(table.words, a.vocabulary);
+    // Words that were widened by a larger matrix are longer beside the same positions.
+    const Param& widen = model.param("embed.widen.weight");
+    for (std::int64_t n = 0; n < widen.spec.size(); ++n) w[std::size_t(widen.offset + n)] *= 3;
+    const TableLook wider = look_at_table({model, w});
+    if (widened == Widened::words) {
+      EXPECT_GT(wider.word_length, 2 * table.word_length);
+    } else {
+      EXPECT_EQ(wider.word_length, table.word_length);
+    }
+  }
+}
+
 TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   Encoder encoder;
   const auto fill = [&](const std::string& name, auto&& value) {

@@ -89,6 +89,26 @@ TEST(LensRefusals, PartsThatAModelDoesNotHaveAreRefused) {
   EXPECT_EQ(squares(parts.position), 0);
 }
 
+// What a layer by itself does not know, and what no part of the stream has written.
+TEST(LensRefusals, LayersThatBorrowKeysOrScaleTheStream) {
+  Architecture a = Moved::architecture("rope", true, Norm::layer);
+  a.keys_from = {0};
+  const Model borrowing(a);
+  const Floats w = borrowing.initial(5);
+  const Matrix h = streams({borrowing, w}, letters(1))[1];
+  EXPECT_REFUSED(attention_maps({borrowing, w}, 1, h));
+  EXPECT_REFUSED(projected_rows({borrowing, w}, 1, h));
+  EXPECT_EQ(attention_maps({borrowing, w}, 0, h).weights.size(), std::size_t(kHeads));
+  EXPECT_EQ(written({borrowing, w}, letters(1)).attention.size(), std::size_t(kLayers));
+  for (const bool scale : {true, false}) {
+    Architecture b = Moved::architecture("rope", true, Norm::layer);
+    b.layer_scale = scale, b.layer_words = scale ? 0 : 4;
+    const Model model(b);
+    const Floats x = model.initial(5);
+    EXPECT_REFUSED(written({model, x}, letters(1)));
+  }
+}
+
 TEST(LensRefusals, OrdersThatMoveNothingAreRefused) {
   const Moved m("none");
   const auto windows_of_length = [](std::int64_t T) {

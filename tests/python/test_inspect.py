@@ -76,6 +76,16 @@ def test_a_rotary_model_of_token_ids(ids, tmp_path):
     assert "How position survives" in html and "http://" not in html.replace("http://www.w3.org", "")
 
 
+@pytest.mark.parametrize("of", ["gemma4", "gemma4_keys_are_values", "gpt_oss_mxfp4", "qwen3_moe_every_second", "gguf_t5/model.gguf",
+                                "gguf_umt5/model.gguf", "gguf_gpt_oss_mxfp4/model.gguf"])
+def test_layers_that_differ_and_other_files(of, ids):
+    found = json.loads(gnomon("inspect", OPENED / of, "--ids", ids, "--window", 32, "--longest", 64, "--json", "--quiet", check=0).stdout)
+    assert all(abs(change["nats"]) < 1e-3 for change in found["shifts"])  # distances alone count
+    of_layers = 0 if "t5" in of else found["layers"]  # without position in a layer, T5 would have other parameters
+    assert len(found["without"]) == 1 + of_layers and any(abs(change["nats"]) > 1e-4 for change in found["without"])
+    assert len(found["attention"]) == found["layers"] * found["heads"]
+
+
 def test_position_is_taken_from_each_head(ids, tmp_path):
     page = tmp_path / "page.html"
     done = gnomon("inspect", ROOT / "tests/golden/opened/llama", "--ids", ids, "--window", 32, "--longest", 64, "--each-head", "--json",
