@@ -239,9 +239,11 @@ struct RopeFacts {
   double partial = 0;                                      // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";  // at the top level; empty: the class's own counts
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
-  bool part_fails = false;    // it has frequencies for that part, and an attention that turns the whole head
-  bool null_theta = false;  // a base of null means that no layer turns
-  bool odd_part = false;    // of an odd number of channels one more turns: the class takes as many as cos has
+  bool part_fails = false;     // it has frequencies for that part, and an attention that turns the whole head
+  bool null_theta = false;     // a base of null means that no layer turns
+  // rope_scaling is not read, and nothing is filled into rope_parameters: Command A's mixture of experts.
+  bool scaling_unread = false;
+  bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so
   // Of the rotated channels, where they are no share: rotary_dim of GPT-J. Beside dictionaries a share, where said, counts first.
