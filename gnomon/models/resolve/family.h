@@ -273,8 +273,7 @@ struct PlaceTable {
   bool padded = false;      // RoBERTa: the rows up to pad_token_id come before it
   std::int64_t pad = 1;     // pad_token_id, where the file has none
   bool pad_fixed = false;   // whatever the file says (MPNet)
-  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it; then they
-  // are padded, whatever the learned rows are.
+  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it.
   std::string_view sines = {}, learned_key = {};
   // Words are multiplied by √width: where scaled_key is true, which stands for an absent one as `scaled` says.
   bool scaled = false;

@@ -5,17 +5,11 @@
 namespace gnomon {
 namespace {
 
-// Rows that the class computes, in place of learned ones.
-bool computes_sines(const Resolving& task) {
-  const PlaceTable& table = task.family.table;
-  if (table.sines.empty()) return false;
-  return table.learned_key.empty() || !task.file.flag(table.learned_key).value_or(true);
-}
-// Rows before that of the first token: RoBERTa counts on from pad_token_id, OPT and BART from 2, TrOCR by its kind of rows.
+// Rows before that of the first token: RoBERTa counts on from pad_token_id, OPT and BART from 2.
 std::int64_t rows_before(const Resolving& task) {
   const PlaceTable& table = task.family.table;
   auto& because = task.answer.because;
-  if (table.padded || (computes_sines(task) && !table.learned_key.empty())) {
+  if (table.padded) {
     const bool said = !table.pad_fixed && task.file.has("pad_token_id");
     const std::int64_t pad = said ? *task.file.whole("pad_token_id", 0, 1 << 24) : table.pad;
     because.push_back({"offset", text(pad + 1), said ? task.file.at("pad_token_id") : "",
@@ -27,6 +21,12 @@ std::int64_t rows_before(const Resolving& task) {
   return table.offset;
 }
 
+// Sines that the class computes, row `before` of which is the first token's; they end only where the class says so.
+bool computes_sines(const Resolving& task) {
+  const PlaceTable& table = task.family.table;
+  if (table.sines.empty()) return false;
+  return table.learned_key.empty() || !task.file.flag(table.learned_key).value_or(true);
+}
 Spec beside_words(const Resolving& task, std::int64_t rows) {
   const PlaceTable& table = task.family.table;
   const bool sines = computes_sines(task);

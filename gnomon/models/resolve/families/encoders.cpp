@@ -72,14 +72,6 @@ const Family kFamilies[] = {
      .causal = false,
      .windows = {.which = WindowRule::Which::all_but, .every = 3, .full_at = 1, .standard = 128, .more = 1},
      .rope = {.dicts = RopeDicts::as_written, .standard = kUltrabertRope, .fills_null_head = true}},
-    {.name = "gpt_neox_japanese",
-     .types = {"gpt_neox_japanese"},
-     .sizes = {2560, 32, 32, 0, 0, 2048},
-     .keys = kNoGroups,
-     .width_by_heads = true,
-     .windows = kUntyped,
-     .rope =
-         {.theta_key = "rotary_emb_base", .partial = 1, .partial_key = "rotary_pct", .plain_partial = true}},
 };
 
 }  // namespace
