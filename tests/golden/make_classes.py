@@ -159,7 +159,7 @@ def matched(turn, sets, positions):
 
 def turned(before, after, seen, sets, positions):
     """Channels of attention's vector that turn, in which pairs and by which frequencies."""
-    x, y, q = (by_token(v, T) for v in (before, after, seen))
+    x, y, q = (by_token(v.double(), T) for v in (before, after, seen))
     if x is None or y is None or x.shape != y.shape:
         return None
     width = x.shape[-1]
@@ -417,6 +417,8 @@ def bare_of(cls, config, layers, table):
     """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions: its
     own would not fit."""
     found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
+    if getattr(shrunk(config.model_type, cls), "num_attention_heads", None) not in [group["heads"][0] for group in layers if group["heads"]]:
+        found["heads"] = None  # attention has others than the file says: ConvBERT
     module = module_of(config)
     if not turns_by_itself(cls, config):
         return {**found, "rotations": []}
