@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "gnomon/core/error.h"
@@ -88,32 +89,28 @@ TEST(Classes, LargerModelsKeepThemInAnObject) {
     }
 }
 
-// Types of transformers 5.23 with a class of text that gnomon has no row for. The list may only become shorter.
-const std::set<std::string> kUnknown{"blt",
-                                     "clvp_encoder",
-                                     "convbert",
-                                     "cpmant",
-                                     "fnet",
-                                     "funnel",
-                                     "gpt_neox_japanese",
-                                     "longformer",
-                                     "mra",
-                                     "musicgen_decoder",
-                                     "musicgen_melody_decoder",
-                                     "neomme",
-                                     "perceiver",
-                                     "reformer",
-                                     "sam3_lite_text_text_model",
-                                     "t5gemma2_text",
-                                     "trocr",
-                                     "yoso"};
+// Types of transformers 5.23 with a class of text that gnomon has no row for, and why. The list may only become shorter.
+const std::map<std::string, std::string> kUnknown{
+    {"blt",
+     "four transformers with sizes of their own in four objects; three count bytes and the global one "
+     "patches"},
+    {"clvp_encoder", "values turn with q and k, and what attention returns does not turn back"},
+    {"funnel", "a block has half the tokens of the one before, and a query then stands for several of them"},
+    {"reformer",
+     "the two parts of an axial table have sizes of their own, and a hash of the content says which keys a "
+     "query sees"}};
 TEST(Classes, UnknownTypesStandInTheList) {
   std::set<std::string> unknown;
   for (const Json& c : recorded_classes().at("classes"))
     if (!known(c)) unknown.insert(c.at("type"));
   for (const auto& [type, why] : recorded_classes().at("unmade").items())
     if (!find_family(type)) unknown.insert(type);
-  EXPECT_EQ(unknown, kUnknown);
+  std::set<std::string> listed;
+  for (const auto& [type, why] : kUnknown) {
+    listed.insert(type);
+    std::cout << type << ": " << why << "\n";
+  }
+  EXPECT_EQ(unknown, listed);
 }
 
 // A comparison that takes the other pairs, another base, a wider window or other heads for the same is none.
@@ -121,7 +118,7 @@ TEST(Classes, AnotherConventionDiffers) {
   std::set<std::string> told;
   for (const Json& c : recorded_classes().at("classes")) {
     if (!known(c) || !difference(c.at("config"), c).empty()) continue;
-    for (const char* change : {"pairs", "frequency", "first", "heads", "kept", "scale", "later"}) {
+    for (const char* change : {"pairs", "frequency", "first", "heads", "kept", "scale", "later", "slopes"}) {
       Json other = c;
       Json& last = other["layers"].back();
       if (last.at("heads").is_null()) continue;
@@ -139,6 +136,9 @@ TEST(Classes, AnotherConventionDiffers) {
       } else if (what == "scale") {
         if (!last.contains(what)) continue;
         last["scale"] = last["scale"].get<double>() * 1.001;
+      } else if (what == "slopes") {
+        if (!last.contains(what)) continue;
+        last["slopes"].back() = last["slopes"].back().get<double>() * 1.001;
       } else {
         last["later"] = !last["later"].get<bool>();
       }
@@ -146,7 +146,7 @@ TEST(Classes, AnotherConventionDiffers) {
       told.insert(change);
     }
   }
-  EXPECT_EQ(told.size(), 7u);
+  EXPECT_EQ(told.size(), 8u);
 }
 
 // One that takes the row beside, another length, other sines or words for the same is none either.
