@@ -43,6 +43,8 @@ std::string_view verb(const LayerGroup& g, std::string_view one, std::string_vie
 std::string_view mixer_words(std::string_view mixer) {
   if (mixer == "linear_attention") return "linear attention or a recurrence, which needs no position";
   if (mixer == "conv") return "a convolution, which needs no position";
+  if (mixer == "fourier") return "a Fourier transform over all tokens";
+  if (mixer == "latents") return "latent vectors, which read the words once";
   return "a feed-forward part alone";
 }
 
@@ -68,13 +70,20 @@ std::string method(const LayerGroup& g) {
   return std::string(verb(g, "has no position encoding", "have no position encoding"));
 }
 
+// Of a window that is not the same on both sides, in words; "" for others.
+std::string after_text(const LayerGroup& g) {
+  for (const Named& named : g.position.spec.attention)
+    if (named.name == "window" && named.number("after") != 0 && !g.position.causal)
+      return text(" before and ", tokens(std::int64_t(named.number("after"))), " after");
+  return "";
+}
 std::string sees(const LayerGroup& g) {
   if (!g.window) return "";
   const bool chunk = std::any_of(g.position.spec.attention.begin(), g.position.spec.attention.end(),
                                  [](const Named& n) { return n.name == "chunk"; });
   if (chunk) return text(", within chunks of ", tokens(*g.window));
   return text(verb(g, ", and sees ", ", and see "), g.position.causal ? "the last " : "keys nearer than ",
-              tokens(*g.window));
+              tokens(*g.window), after_text(g));
 }
 
 std::string turned(const LayerGroup& g, std::int64_t length) {
@@ -293,7 +302,7 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
                                              text(g.at.front().temperature)),
                                         Quantity::temperature)});
   add_bias(e, g, full, out);
-  if (g.window) out.push_back({"window", guess(tokens(*g.window), Quantity::window)});
+  if (g.window) out.push_back({"window", guess(tokens(*g.window) + after_text(g), Quantity::window)});
   add_sources();
   return out;
 }

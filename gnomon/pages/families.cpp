@@ -18,6 +18,7 @@ std::string rotation(const Family& f) {
   std::string says = "RoPE";
   if (!f.rope.sections.empty()) says += ", three streams";
   if (f.rope.streams == StreamOrder::by_channel) says += ", streams by channel";
+  if (f.rope.streams == StreamOrder::rows_columns) says += ", two streams";
   if (f.mla.present()) says = "latent attention, " + says;
   if (f.rope.pairing == Pairing::adjacent) says += ", adjacent pairs";
   if (f.rope.partial > 0 && f.rope.partial < 1) says += ", part of a head";
@@ -67,7 +68,7 @@ bool has_kind(const WindowRule& rule, std::string_view letters, const Holds& hol
 }
 // What single layers do otherwise.
 std::string layers(const Family& f) {
-  if (f.method == Method::recurrence) return "all without attention";
+  if (f.method == Method::recurrence || !f.mixer.empty()) return "all without attention";
   std::vector<std::string_view> parts;
   using Which = WindowRule::Which;
   const bool slides =
@@ -77,7 +78,8 @@ std::string layers(const Family& f) {
   if (slides) parts.push_back("windows");
   if (f.no_position != NoPosition::never && f.no_position != NoPosition::always)
     parts.push_back("some without position");
-  if (has_kind(f.windows, "lcmx", [](std::string_view kind) { return !attends(kind); }))
+  if (has_kind(f.windows, "lcmx", [](std::string_view kind) { return !attends(kind); }) ||
+      f.windows.which == Which::ends)
     parts.push_back("some without attention");
   return join(parts, ", ");
 }

@@ -34,6 +34,12 @@ inline std::int64_t first_seen(const LayerPosition& layer) {
   return key;
 }
 
+inline std::int64_t last_seen(const LayerPosition& layer) {
+  std::int64_t key = tokens() - 1;
+  while (!sees(layer, 0, key)) --key;
+  return key;
+}
+
 // The stream of positions by which each pair turns: the one that moves its first channel.
 inline std::string streams_of(const LayerPosition& layer, const Numbers& numbers) {
   std::string out;
@@ -96,6 +102,8 @@ inline std::string difference(const LayerPosition& layer, const Json& want) {
   if (first_seen(layer) != want.at("first"))
     return text("sees from ", first_seen(layer), " on, not ", want.at("first").dump());
   if (sees(layer, 0, tokens() - 1) != want.at("later")) return "sees later keys, or not";
+  if (want.contains("beyond") && last_seen(layer) != want.at("beyond"))
+    return text("the first query sees up to ", last_seen(layer), ", not ", want.at("beyond").dump());
   if (want.contains("scale")) {
     const double scale = (layer.scale == 0 ? 1 / std::sqrt(double(layer.head_dim)) : layer.scale) *
                          numbers_of(layer, double(tokens())).softmax_factor;
@@ -106,6 +114,9 @@ inline std::string difference(const LayerPosition& layer, const Json& want) {
     return text("keeps ", kept_per_token(layer), " numbers of a token, not ", want.at("kept").dump());
   if (want.contains("bias"))
     if (const auto wrong = wrong_bias(layer, want.at("bias"), tokens()); !wrong.empty()) return wrong;
+  const auto slopes = numbers_of(layer, double(tokens())).slopes;
+  if (const auto wrong = wrong_slopes(slopes, want.value("slopes", Json::array())); !wrong.empty())
+    return wrong;
   return wrong_rotation(layer, want);
 }
 
@@ -144,7 +155,7 @@ inline std::string difference_of_layers(const Resolved& answer, const Json& grou
 // What a group of layers would do by another convention: other pairs, another base, a wider window, other heads. nullopt: it says
 // nothing of that.
 inline constexpr const char* kConventions[] = {"pairs", "frequency", "first", "heads",
-                                               "kept",  "scale",     "later"};
+                                               "kept",  "scale",     "later", "slopes"};
 inline std::optional<Json> otherwise(Json group, std::string_view what) {
   if (group.at("heads").is_null()) return std::nullopt;
   if (what == "pairs" || what == "frequency") {
@@ -157,6 +168,9 @@ inline std::optional<Json> otherwise(Json group, std::string_view what) {
     group["heads"][1] = 99;
   } else if (what == "later") {
     group["later"] = !group["later"].get<bool>();
+  } else if (what == "slopes") {
+    if (!group.contains("slopes")) return std::nullopt;
+    group["slopes"].back() = group["slopes"].back().get<double>() * 1.001;
   } else {
     const std::string key(what);
     if (!group.contains(key)) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "gnomon/core/error.h"
@@ -88,19 +89,28 @@ TEST(Classes, LargerModelsKeepThemInAnObject) {
     }
 }
 
-// Types of transformers 5.23 with a class of text that gnomon has no row for. The list may only become shorter.
-const std::set<std::string> kUnknown{
-    "blt",           "clvp_encoder", "cpmant",           "fnet",
-    "funnel",        "mra",          "musicgen_decoder", "musicgen_melody_decoder",
-    "neomme",        "perceiver",    "reformer",         "sam3_lite_text_text_model",
-    "t5gemma2_text", "yoso"};
+// Types of transformers 5.23 with a class of text that gnomon has no row for, and why. The list may only become shorter.
+const std::map<std::string, std::string> kUnknown{
+    {"blt",
+     "four transformers with sizes of their own in four objects; three count bytes and the global one "
+     "patches"},
+    {"clvp_encoder", "values turn with q and k, and what attention returns does not turn back"},
+    {"funnel", "a block has half the tokens of the one before, and a query then stands for several of them"},
+    {"reformer",
+     "the two parts of an axial table have sizes of their own, and a hash of the content says which keys a "
+     "query sees"}};
 TEST(Classes, UnknownTypesStandInTheList) {
   std::set<std::string> unknown;
   for (const Json& c : recorded_classes().at("classes"))
     if (!known(c)) unknown.insert(c.at("type"));
   for (const auto& [type, why] : recorded_classes().at("unmade").items())
     if (!find_family(type)) unknown.insert(type);
-  EXPECT_EQ(unknown, kUnknown);
+  std::set<std::string> listed;
+  for (const auto& [type, why] : kUnknown) {
+    listed.insert(type);
+    std::cout << type << ": " << why << "\n";
+  }
+  EXPECT_EQ(unknown, listed);
 }
 
 // A comparison that takes the other pairs, another base, a wider window or other heads for the same is none.
@@ -117,7 +127,7 @@ TEST(Classes, AnotherConventionDiffers) {
       told.insert(change);
     }
   }
-  EXPECT_EQ(told.size(), 7u);
+  EXPECT_EQ(told.size(), 8u);
 }
 
 // One that takes the row beside, another length, other sines or words for the same is none either.

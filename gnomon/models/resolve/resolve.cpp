@@ -115,6 +115,7 @@ LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std
     layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
   }
   if (kind.window) said.push_back({"window", {{"size", kind.window}}});
+  if (kind.window && kind.after) said.back().options.emplace_back("after", kind.after);
   if (kind.chunk) said.push_back({"chunk", {{"size", kind.chunk}}});
   try {
     layer.spec = words_alone();

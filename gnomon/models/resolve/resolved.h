@@ -59,7 +59,8 @@ struct LayerPosition {
   double scale = 0;    // factor on q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
   bool causal = true;  // a query sees no key after it
   KeptKeys kept;
-  // Empty: attention. Else the layer has none, so no position, no heads and no cache of keys: "linear_attention", "conv", "moe".
+  // Empty: attention. Else the layer has none between tokens, so no position, no heads and no cache of keys: "linear_attention",
+  // "conv", "moe", "fourier", "latents".
   std::string mixer;
   std::string
       component;  // empty; "encoder" or "decoder" in a model with both; "indexer" for DeepSeek's second attention

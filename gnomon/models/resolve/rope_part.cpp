@@ -200,6 +200,7 @@ class Rope {
     if (facts_.backward) write("direction", "backward");
     if (facts_.backward) because("direction", "backward", "", "no key sets it: fixed by the family");
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
+    if (facts_.streams == StreamOrder::rows_columns) return rows_and_columns();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
     const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
@@ -208,6 +209,17 @@ class Rope {
       return;
     option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
+  }
+  void rows_and_columns() {
+    const double half = double(rotated_) / 4;
+    if (rotated_ % 4)
+      dict_.wrong("partial_rotary_factor",
+                  "a share that gives a multiple of four channels (the class's own rule)");
+    encoding_.name = "mrope";
+    write("sections", std::vector<double>{0, half, half});
+    write("order", "alternating");
+    because("sections", encoding_.options[encoding_.options.size() - 2].second.print(), "",
+            "row and column in turns, half of the pairs each; a word has the same number for both");
   }
   // Sections as encodings take them: of time, height and width.
   std::vector<double> time_first(std::vector<double> sections) const {
@@ -448,7 +460,7 @@ class Rope {
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
-    if (facts_.sections.empty()) return;
+    if (facts_.sections.empty() && facts_.streams != StreamOrder::rows_columns) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
          "the spec is for text, where the coordinates are equal; images use these frequencies by section",

@@ -93,8 +93,14 @@ void resolve_table(const Resolving& task) {
                                            ? std::vector<LayerKind>(std::size_t(task.sizes.layers))
                                            : read_layers(task.file, task.family, task.sizes);
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
-    LayerPosition layer = make_layer(task, kinds[std::size_t(l)], parts);
-    layer.scale = attention_scale(task, l, layer);
+    const LayerKind& kind = kinds[std::size_t(l)];
+    const bool mixes = !task.family.mixer.empty() || !attends(kind.type);
+    LayerPosition layer = make_layer(task, kind, mixes ? std::vector<SpecPart>() : parts);
+    if (mixes) {
+      layer.mixer = task.family.mixer.empty() ? kind.type : std::string(task.family.mixer);
+    } else {
+      layer.scale = attention_scale(task, l, layer);
+    }
     layer.number = l;
     answer.layers.push_back(std::move(layer));
   }
