@@ -19,7 +19,7 @@ def by_kind(rope):
 
 
 def longest_of(config):
-    return next(config[name] for name in LONGEST if isinstance(config.get(name), int))
+    return next((config[name] for name in LONGEST if isinstance(config.get(name), int)), LENGTHS[0])
 
 
 def heads(rng, config, file):
@@ -37,7 +37,7 @@ def seen(rng, config, file):
     if isinstance(file.get("sliding_window"), int) and rng.random() < 0.7:
         config["sliding_window"] = rng.choice(WINDOWS)
     types = file.get("layer_types")
-    if isinstance(types, list) and rng.random() < 0.5:
+    if isinstance(types, list) and "per_layer_config" not in file and rng.random() < 0.5:
         config["layer_types"] = rng.sample(types, len(types))
     for key, value in file.items():
         if isinstance(value, bool) and any(word in key for word in FLAGS) and rng.random() < 0.3:

@@ -1,5 +1,6 @@
 """What reaches attention through the interface of transformers (AttentionInterface), and what turns: for make_classes.py."""
 
+import math
 import re
 
 import torch
@@ -8,6 +9,10 @@ from resolver_modules import module_of
 from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+
+class NotShared(ValueError):
+    """The class itself fails when it multiplies q by k, which the spy leaves out."""
 
 
 class Spy:
@@ -71,11 +76,18 @@ class Spy:
         self.calls.append({"module": None, "layer": None, "q": q.detach(), "k": k.detach(), "mask": None, "causal": False, "scale": None, "turns": []})
         return torch.zeros_like(q)
 
+    def before_turning(self, rows):
+        """Of rows that have turned, those before: the factor of cos and sin is none of q·k's."""
+        return next((before for turn in self.turns for before, after in turn if after.shape == rows.shape and torch.equal(after, rows)), rows)
+
     def attention(self, module, q, k, v, mask=None, *more, **named):
         mask = named.get("attention_mask", mask)
         q, k, scale = q.detach(), k.detach(), named.get("scaling", getattr(module, "scaling", None))
+        if q.shape[1] % k.shape[1]:
+            raise NotShared(f"{q.shape[1]} heads cannot share {k.shape[1]} heads of keys")
         if scale == 1.0:  # the class may have multiplied q by it before
-            scale = float(f"{factor(q[0], self.watching.maps) * factor(k[0], self.watching.maps):.8g}")
+            rows = (self.before_turning(x)[0] for x in (q, k))
+            scale = float(f"{math.prod(factor(x, self.watching.maps) for x in rows):.8g}")
         causal = self.model._supports_sdpa and getattr(module, "is_causal", True)  # without a mask; eager attention then hides nothing
         self.calls.append({"module": module, "layer": self.layer, "q": q, "k": k, "mask": mask, "causal": causal, "scale": scale,
                            "turns": list(self.turns)})

@@ -23,6 +23,7 @@ import traceback
 import class_grid
 import torch
 from class_shapes import shrunk
+from class_spy import NotShared
 from make_classes import CONFIG_MAPPING, NoAnswer, layers_of, made, of_text, of_text_by_name, reread, rotations, saved, told
 from resolver_modules import digest, module_of
 
@@ -85,7 +86,7 @@ def with_far(config, layers):
     if "dynamic" not in said and "longrope" not in said:
         return layers
     types = getattr(config, "layer_types", None)
-    longest = next(getattr(config, name) for name in class_grid.LONGEST if hasattr(config, name))
+    longest = class_grid.longest_of({name: getattr(config, name, None) for name in class_grid.LONGEST})
     for length in (longest, 4 * longest):
         found = at_length(config, length)
         for group in layers:
@@ -113,15 +114,16 @@ def line_of(shape, seed, n):
             config = reread(shape.cls, saved(config, whole=True))
         return line | case_of(shape.file, drawn) | {"layers": with_far(config, layers_of(config, made(config))[0])}
     except Exception as error:  # of any kind: what matters is that there is no answer
-        if isinstance(error, (NoAnswer, ArithmeticError)) or of_watcher(error):
+        if not isinstance(error, NotShared) and (isinstance(error, (NoAnswer, ArithmeticError)) or of_watcher(error)):
             raise NoAnswer(f"{error}: {json.dumps(drawn)}") from error
         return line | case_of(shape.file, drawn) | {"refused": type(error.__cause__ or error).__name__, "error": " ".join(str(error).split())[:120]}
 
 
 def of_watcher(error):
-    """Whether these scripts raise it, and not the class."""
-    places = [pathlib.Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
-    last = next(p for p in reversed(places) if p.parent == HERE or {"transformers", "huggingface_hub"} & set(p.parts))
+    """Whether these scripts raise it, and not the class, whose functions they surround."""
+    frames = [(pathlib.Path(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__)]
+    last = next(path for path, name in reversed(frames)
+                if (path.parent == HERE and name not in ("__torch_function__", "turn")) or {"transformers", "huggingface_hub"} & set(path.parts))
     return last.parent == HERE
 
 
@@ -159,7 +161,7 @@ def main():
     args = options.parse_args()
     ALL.extend(shapes(args.only))
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        found = pool.map(answer, [(args.seed, n) for n in range(args.cases)], chunksize=8)
+        found = list(pool.imap(answer, [(args.seed, n) for n in range(args.cases)], chunksize=8))
     lines = [x for x in found if isinstance(x, dict)]
     for unseen in (x for x in found if isinstance(x, str)):
         print("no answer:", unseen[:300])

@@ -248,6 +248,8 @@ struct RopeFacts {
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
   bool part_fails = false;     // it has frequencies for that part, and an attention that turns the whole head
   bool null_theta = false;     // a base of null means that no layer turns
+  // rope_scaling is not read, and nothing is filled into rope_parameters: Command A's mixture of experts.
+  bool scaling_unread = false;
   bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so

@@ -73,17 +73,18 @@ void FileView::find_ropes() {
     if (names.size() > kMostDictionaries)
       throw WrongValue(at(object), text(config_.where(), ": ", at(object), " has ", names.size(),
                                         " members; allowed are at most ", kMostDictionaries));
+    const bool unread = object == "rope_scaling" && family_ && family_->rope.scaling_unread;
     bool flat = false;
     for (const std::string& name : names) {
       const std::string key = text(at(object), ".", name);
       if (config_.kind(key) == Config::Kind::object) {
-        ropes_.push_back({key, name, !replaced});
+        ropes_.push_back({key, name, !replaced && !unread});
       } else if (config_.kind(key) != Config::Kind::null) {
         flat = true;
       }
     }
-    if (flat) ropes_.push_back({at(object), "", !replaced});
-    replaced = !names.empty() && !reads_by_kind();
+    if (flat) ropes_.push_back({at(object), "", !replaced && !unread});
+    replaced = !names.empty() && !reads_by_kind() && !unread;
   }
 }
 

@@ -159,8 +159,24 @@ Remarks head_of_rotation_alone(const FileView& file) {
       said<"rotated", "channels">(kText.at("head-dim-of-rotation-alone", "says"), text(*dim), channels))};
 }
 
+// Classes with a matrix of the whole width behind the heads, or a norm of it before them.
+Remarks heads_of_width(const FileView& file) {
+  if (class_of(file) != "helium" && class_of(file) != "esmc") return {};
+  const Sizes& own = file.family()->sizes;
+  const std::int64_t width = file.whole("hidden_size").value_or(own.width),
+                     heads = file.whole("num_attention_heads").value_or(own.heads);
+  const auto dim = own.head_dim || file.has("head_dim")
+                       ? std::optional(file.whole("head_dim").value_or(own.head_dim))
+                       : std::nullopt;
+  if (!dim || heads < 1 || *dim * heads == width) return {};
+  return {refused(file.at("head_dim"),
+                  said<"channels">(kText.at("heads-not-the-width", "expected"), text(width / heads)),
+                  said<"heads", "channels", "width">(kText.at("heads-not-the-width", "says"), text(heads),
+                                                     text(*dim * heads), text(width)))};
+}
+
 Remarks temperature(const FileView& file) {
-  if (class_of(file) != "ministral3") return {};
+  if (class_of(file).empty() || file.family()->temperature != Temperature::ministral3) return {};
   Remarks all;
   if (file.kind("rope_parameters") == Config::Kind::object && file.ropes().empty())
     all.push_back(refused(file.at("rope_parameters"), kText.at("temperature-unsaid", "expected.empty"),
@@ -186,7 +202,8 @@ Remarks temperature(const FileView& file) {
 }
 
 Remarks proportional_in_part(const FileView& file) {
-  if (class_of(file) != "phi" && class_of(file) != "stablelm") return {};
+  constexpr std::array<std::string_view, 3> kCut{"phi", "stablelm", "persimmon"};
+  if (!is_one(class_of(file), kCut)) return {};
   Remarks all;
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || file.type_of(dict) != "proportional") continue;
@@ -206,10 +223,15 @@ struct Refusal {
   Remarks (*find)(const FileView&);
 };
 constexpr Refusal kRefusals[] = {
-    {"layer-type-unknown", layer_word},  {"value-type-refused", value_type},
-    {"head-dim-needed", head_needed},    {"head-dim-of-rotation-alone", head_of_rotation_alone},
-    {"temperature-unsaid", temperature}, {"proportional-in-a-part", proportional_in_part},
-    {"window-missing", window_missing},  {"window-impossible", window_impossible},
+    {"layer-type-unknown", layer_word},
+    {"value-type-refused", value_type},
+    {"head-dim-needed", head_needed},
+    {"head-dim-of-rotation-alone", head_of_rotation_alone},
+    {"heads-not-the-width", heads_of_width},
+    {"temperature-unsaid", temperature},
+    {"proportional-in-a-part", proportional_in_part},
+    {"window-missing", window_missing},
+    {"window-impossible", window_impossible},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/rope_keys.h"
+#include "gnomon/models/resolve/sections.h"
 
 namespace gnomon {
 namespace {
@@ -26,6 +27,7 @@ class Rope {
     if (facts_.backward && type_ != "default")
       dict_.wrong("rope_type",
                   "default: this class turns backwards, and gnomon has no such encoding of another type");
+    if (rules_.own_mscales && type_ != "default") needed("short_mscale"), needed("long_mscale");
     note("encoding", encoding_.name, "rope_type");
     theta();
     pairing();
@@ -118,6 +120,7 @@ class Rope {
       dict_.wrong("rope_type",
                   "a type that counts partial_rotary_factor: for this one the class computes cos and sin for "
                   "the whole head, and raises RuntimeError when it rotates a slice");
+    if (head_.whole) slice_of_share(part);
     if (type_ == "proportional" || head_.whole) return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
@@ -127,13 +130,10 @@ class Rope {
                                                  : "partial-rotation-impossible"});
     }
     if (part > 0 && part < 1 && (facts_.part_fails || (type_ != "default" && whole_head())))
-      remarks_.push_back({dict_.find("partial_rotary_factor")->key,
-                          "this type computes cos and sin for a part of the head, but the attention of the "
-                          "class rotates all of it: "
-                          "transformers 5.23 raises RuntimeError when the model runs",
-                          "partial-rotation-with-scaling",
-                          {},
-                          true});
+      refuse(dict_.find("partial_rotary_factor")->key,
+             "this type computes cos and sin for a part of the head, but the attention of the class rotates "
+             "all of it: transformers 5.23 raises RuntimeError when the model runs",
+             "partial-rotation-with-scaling");
     std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
     if (n % 2 && n > 0 && n < head_.rotated && facts_.odd_part && type_ == "default") even_out(n++);
     if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
@@ -144,6 +144,18 @@ class Rope {
     if (n != head_.rotated)
       note("rotary_dim", text(n), "partial_rotary_factor"), because_.back().follows = true;
     rotate(n);
+  }
+  // The share is one of the head, and its channels must be those of the slice. Dots' class writes that share itself.
+  void slice_of_share(double part) {
+    const bool proportional = type_ == "proportional";
+    const bool said = facts_.dicts != RopeDicts::copied && dict_.holds("partial_rotary_factor");
+    const auto n = proportional ? head_.attended : std::int64_t(part * double(head_.attended));
+    if ((!said && !proportional) || n == head_.rotated) return;
+    const RopeValue& from = *dict_.find(said ? "partial_rotary_factor" : "rope_type");
+    refuse(from.key,
+           text("this type computes cos and sin for ", n, " channels, and the slice has ", head_.rotated,
+                ": transformers 5.23 raises RuntimeError when the model runs"),
+           "partial-rotation-with-scaling");
   }
   // theta^(−2i/n) of an odd n, by n + 1 channels: another base has these frequencies.
   void even_out(std::int64_t n) {
@@ -203,7 +215,7 @@ class Rope {
     if (facts_.streams == StreamOrder::rows_columns) return rows_and_columns();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
-    const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
+    const auto parts = own ? time_first(*own, facts_.streams) : sections_of(facts_.sections);
     encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
     if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_follows_time(parts))
       return;
@@ -220,17 +232,6 @@ class Rope {
     write("order", "alternating");
     because("sections", encoding_.options[encoding_.options.size() - 2].second.print(), "",
             "row and column in turns, half of the pairs each; a word has the same number for both");
-  }
-  // Sections as encodings take them: of time, height and width.
-  std::vector<double> time_first(std::vector<double> sections) const {
-    if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
-      std::rotate(sections.begin(), sections.begin() + 2, sections.end());
-    return sections;
-  }
-  static std::vector<double> numbers_of(std::string_view sections) {
-    std::vector<double> numbers;
-    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
-    return numbers;
   }
   // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
   bool rest_follows_time(const std::vector<double>& stated) {
@@ -439,6 +440,7 @@ class Rope {
   void proportional() {
     option("share", dict_.number("partial_rotary_factor").value_or(1), "partial_rotary_factor");
     if (dict_.holds("factor")) option("factor", factor(), "factor");  // null is not absent
+    sections_of_text();
   }
   void linear_of_text() {
     linear();
@@ -457,12 +459,26 @@ class Rope {
                         "the two channels of a pair by two coordinates",
                         "sections-split-pairs"});
   }
+  // transformers 5.23 raises an error for it.
+  void refuse(const std::string& key, std::string says, std::string_view rule) {
+    remarks_.push_back({key, std::move(says), rule, {}, true});
+  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty() && facts_.streams != StreamOrder::rows_columns) return;
+    const auto own = dict_.list("mrope_section");
+    const std::string key = (own ? dict_.find("mrope_section") : dict_.find("rope_type"))->key;
+    const bool all = facts_.streams == StreamOrder::sections;  // each pair follows one of them
+    const auto parts = own || !all ? own.value_or(std::vector<double>{}) : sections_of(facts_.sections);
+    const double pairs = std::accumulate(parts.begin(), parts.end(), 0.0);
+    if (all && 2 * pairs != double(rotated_))
+      refuse(key,
+             text("the sections have the sum ", shortest(pairs), ", and ", rotated_ / 2,
+                  " pairs turn: transformers 5.23 raises RuntimeError when the model runs"),
+             "sections-do-not-add-up");
     remarks_.push_back(
-        {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
+        {key,
          "the spec is for text, where the coordinates are equal; images use these frequencies by section",
          "sections-with-scaling"});
   }

@@ -101,7 +101,11 @@ class V5 {
   }
 
   void standard() {
-    std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    const bool scaled = filled(file_, "rope_scaling");
+    if (scaled && rope_.scaling_unread)
+      remark("rope_scaling", "this class keeps it and does not use it: only rope_parameters counts",
+             "scaling-unread-by-class");
+    std::string_view object = scaled && !rope_.scaling_unread ? "rope_scaling" : "rope_parameters";
     if (object == "rope_scaling" && filled(file_, "rope_parameters"))
       remark("rope_parameters", "rope_scaling is there too and replaces it as a whole", "two-dictionaries");
     if (!filled(file_, object) && rope_.dicts == RopeDicts::nested && !file_.has("rope_parameters") &&
@@ -142,6 +146,12 @@ class V5 {
       out_.kinds.emplace_back(label, std::nullopt);
       return;
     }
+    const std::string type = dict.word("rope_type").value_or(dict.word("type").value_or("default"));
+    if (rope_.scaling_unread && !dict.empty() && type == "default" && !dict.holds("rope_theta"))
+      remark(object,
+             "this class needs rope_theta in this dictionary itself: transformers 5.23 raises KeyError",
+             "scaling-key-missing"),
+          out_.remarks.back().refused = true;
     fill(dict, theta(rope_.theta_key, rope_.theta));
     out_.kinds.emplace_back(label, std::move(dict));
   }
@@ -398,7 +408,7 @@ class V5 {
           rope_number(over, top ? file_.at(name) : "",
                       "transformers 5.23, standardize_rope_params: the top level overrides the dictionary"));
     }
-    if (!own && rope_.dicts == RopeDicts::as_written)
+    if (!own && (rope_.dicts == RopeDicts::as_written || rope_.scaling_unread))
       out_.remarks.push_back({dict.find("rope_type")->key,
                               text(*dict.word("rope_type"), " needs ", name,
                                    " in this dictionary itself: transformers 5.23 raises KeyError"),

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "gnomon/core/error.h"
@@ -64,6 +65,7 @@ class RotaryLayers {
       }
     }
     learned_temperature();
+    ask_one_number_of_heads();
     // The length before any extension: what a layer that sees everything calls original.
     for (const auto& [key, part] : made_)
       for (const Because& b : part.because)
@@ -215,6 +217,31 @@ class RotaryLayers {
     say("temperature", *beta, "llama_4_scaling_beta");
     say("floor", *L0, "original_max_position_embeddings");
     return part;
+  }
+
+  // Whether layers have different numbers of heads: those of one kind, or all of them.
+  bool heads_differ(std::string_view kind) const {
+    std::set<std::int64_t> heads;
+    for (const LayerPosition& layer : task_.answer.layers) {
+      const bool of_kind = kind.empty() || kinds_[std::size_t(layer.number)].type == kind;
+      if (of_kind && layer.component.empty()) heads.insert(layer.heads);
+    }
+    return heads.size() > 1;
+  }
+  // Step: some types divide the width by the heads. longrope asks for one number in the model, dynamic and yarn for one of a kind.
+  void ask_one_number_of_heads() {
+    const SlidingHeads& own = task_.family.sliding;
+    if ((own.heads_key.empty() && own.latent == 0) || task_.answer.reader != Reader::v5) return;
+    for (const auto& [label, dict] : reading_.kinds) {
+      const std::string type = dict ? *dict->word("rope_type") : "default";
+      const bool asks = type == "dynamic" || type == "yarn" || type == "longrope";
+      if (!asks || !heads_differ(type == "longrope" ? "" : label)) continue;
+      task_.answer.remarks.push_back(
+          {dict->find("rope_type")->key,
+           text("layers have different numbers of heads, and the type ", type,
+                " asks for one: transformers 5.23 raises AmbiguousGlobalPerLayerAttributeError"),
+           "layer-override-refused", "default, linear or llama3", true});
+    }
   }
 
   void learned_temperature() {

@@ -174,6 +174,9 @@ Findings scaling_dictionary(const LintContext& file) {
                         : kText.at("scaling-replaces-kinds", "expected"),
                   kText.at("scaling-replaces-kinds", "says"))};
 }
+Findings scaling_unread(const LintContext& file) {
+  return remarked(file, "scaling-unread-by-class", kText.at("scaling-unread-by-class", "expected"));
+}
 Findings type_unread(const LintContext& file) {
   return remarked(file, "type-unread-by-kind", kText.at("type-unread-by-kind", "expected"));
 }
@@ -204,6 +207,7 @@ constexpr LintRow kRows[] = {
     {"layer-labels-mixed", Severity::error, labels_mixed},
     {"outer-settings-unread", Severity::warning, outer_unread},
     {"scaling-replaces-kinds", Severity::error, scaling_dictionary},
+    {"scaling-unread-by-class", Severity::error, scaling_unread},
     {"type-unread-by-kind", Severity::error, type_unread},
     {"scaling-key-unread", Severity::warning, key_unread, {.general = true}},
     {"default-looks-like-scaling", Severity::note, default_looks_like_scaling},

@@ -14,6 +14,7 @@ Findings head_needed(const LintContext& file) { return remarked(file, "head-dim-
 Findings head_of_rotation_alone(const LintContext& file) {
   return remarked(file, "head-dim-of-rotation-alone");
 }
+Findings heads_of_width(const LintContext& file) { return remarked(file, "heads-not-the-width"); }
 Findings temperature(const LintContext& file) { return remarked(file, "temperature-unsaid"); }
 Findings proportional_in_part(const LintContext& file) { return remarked(file, "proportional-in-a-part"); }
 
@@ -22,6 +23,7 @@ constexpr LintRow kRows[] = {
     {"value-type-refused", Severity::error, value_type},
     {"head-dim-needed", Severity::error, head_needed},
     {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
+    {"heads-not-the-width", Severity::error, heads_of_width},
     {"temperature-unsaid", Severity::error, temperature},
     {"proportional-in-a-part", Severity::error, proportional_in_part},
 };

@@ -92,7 +92,8 @@ bool needs_original(std::string_view type) {
 }
 // Gemma 4's class puts nothing into its dictionaries.
 bool fills_nothing(const LintContext& file) {
-  return file.family() && file.family()->rope.dicts == RopeDicts::as_written;
+  return file.family() &&
+         (file.family()->rope.dicts == RopeDicts::as_written || file.family()->rope.scaling_unread);
 }
 
 Findings key_missing(const LintContext& file) {

@@ -1,4 +1,6 @@
 // M-RoPE: pairs shared out among time, height and width.
+#include "gnomon/models/resolve/sections.h"
+
 #include <numeric>
 
 #include "gnomon/models/lint/rules/rule.h"
@@ -18,11 +20,10 @@ std::optional<std::vector<double>> sections(const LintContext& file, const RopeD
   }
 }
 
-// "16/24/24", of a class whose files may leave it out.
-double sum_of(std::string_view sections) {
-  double total = 0;
-  for (const std::string_view part : split(sections, '/')) total += std::stod(std::string(part));
-  return total;
+// The pairs of a head that have frequencies: of the type proportional all.
+std::int64_t turning_pairs(const LintContext& file, const RopeDictionary* dict, std::int64_t dim) {
+  const bool whole = dict && file.type_of(*dict) == "proportional";
+  return std::int64_t(double(dim) * (whole ? 1 : share_of_head(file, dict))) / 2;
 }
 
 Findings sum_of_class(const LintContext& file) {
@@ -34,8 +35,9 @@ Findings sum_of_class(const LintContext& file) {
     if (dict.live) own = &dict;
   if (own && file.has(*own, "mrope_section")) return {};
   const std::string_view parts = file.family()->rope.sections;
-  const double total = sum_of(parts);
-  const auto pairs = std::int64_t(double(*dim) * share_of_head(file, own)) / 2;
+  const auto numbers = sections_of(parts);
+  const double total = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  const auto pairs = turning_pairs(file, own, *dim);
   if (total == double(pairs)) return {};
   return {finding(file, file.at(file.has("head_dim") ? "head_dim" : file.family()->keys.width),
                   kText.at("sections-do-not-add-up", "expected.class"),
@@ -48,7 +50,7 @@ Findings sum(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
-    const auto pairs = std::int64_t(double(*dim) * share_of_head(file, &dict)) / 2;
+    const auto pairs = turning_pairs(file, &dict, *dim);
     const double total = std::accumulate(parts->begin(), parts->end(), 0.0);
     if (total == double(pairs)) continue;
     all.push_back(finding(file, dict.key + ".mrope_section",
