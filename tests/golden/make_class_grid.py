@@ -112,7 +112,7 @@ def line_of(shape, seed, n):
         if again:
             line["saved"], drawn = True, without_type(saved(config))
             config = reread(shape.cls, saved(config, whole=True))
-        return line | case_of(shape.file, drawn) | {"layers": with_far(config, layers_of(config, made(config))[0])}
+        return line | case_of(shape.file, drawn) | {"layers": with_far(config, layers_of(config, made(config, quick=True))[0])}
     except Exception as error:  # of any kind: what matters is that there is no answer
         if not isinstance(error, NotShared) and (isinstance(error, (NoAnswer, ArithmeticError)) or of_watcher(error)):
             raise NoAnswer(f"{error}: {json.dumps(drawn)}") from error

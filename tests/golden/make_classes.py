@@ -15,6 +15,7 @@ keep the file of such a class in an object. `unmade`: classes that could not be 
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import math
@@ -30,6 +31,7 @@ from class_spy import Spy
 from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
 from class_watch import Reaching, Watching
 from resolver_modules import digest, module_of
+from transformers.initialization import no_init_weights
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -155,13 +157,6 @@ def matched(turn, sets, positions):
     return None
 
 
-def same_rows(a, b):
-    """Equal, or equal but for their length: some classes normalise each row after it has turned."""
-    if torch.allclose(a, b, atol=1e-4):
-        return True
-    return torch.allclose(torch.nn.functional.normalize(a, dim=-1), torch.nn.functional.normalize(b, dim=-1), atol=1e-4)
-
-
 def turned(before, after, seen, sets, positions):
     """Channels of attention's vector that turn, in which pairs and by which frequencies."""
     x, y, q = (by_token(v.double(), T) for v in (before, after, seen))
@@ -263,13 +258,17 @@ def unfilled(config):
     raise NoAnswer("no attention that it can be made with")
 
 
-def made(config):
+def made(config, quick=False):
+    """`quick`: without the class's own numbers, which random ones replace, and ones those of norms."""
     torch.manual_seed(1)
-    model = unfilled(config)
+    with no_init_weights() if quick else contextlib.nullcontext():
+        model = unfilled(config)
     with torch.no_grad():
         for p in model.parameters():
             if p.dim() > 1 and p.requires_grad:
                 torch.nn.init.normal_(p, std=0.2)
+            elif quick:
+                p.fill_(1.0)
     return model.float().eval()
 
 
