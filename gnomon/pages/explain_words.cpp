@@ -44,12 +44,13 @@ std::string_view mixer_words(std::string_view mixer) {
   if (mixer == "linear_attention") return "linear attention or a recurrence, which needs no position";
   if (mixer == "conv") return "a convolution, which needs no position";
   if (mixer == "fourier") return "a Fourier transform over all tokens";
-  if (mixer == "latents") return "latent vectors, which read the words once";
   return "a feed-forward part alone";
 }
 
 std::string method(const LayerGroup& g) {
   const Numbers& n = g.numbers();
+  if (g.position.mixer == "latents")
+    return text(verb(g, "attends", "attend"), " between latent vectors, which have read the words once");
   if (!g.position.mixer.empty())
     return text(verb(g, "has ", "have "), mixer_words(g.position.mixer), ", and no attention");
   std::string all;
@@ -284,7 +285,8 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
       out.push_back({std::exchange(first, false) ? "from" : "", text(b.what, " = ", source_text(e, b))});
   };
   if (!p.mixer.empty()) {
-    out.push_back({"attention", guess("none", Quantity::rotation)});
+    out.push_back(
+        {"attention", guess(p.mixer == "latents" ? "between latent vectors" : "none", Quantity::rotation)});
     add_sources();
     return out;
   }
@@ -330,7 +332,7 @@ std::string cache_text(const Explanation& e) {
   const auto& layers = e.model.layers;
   const bool attends = std::any_of(layers.begin(), layers.end(),
                                    [](const LayerPosition& layer) { return layer.mixer.empty(); });
-  if (!attends) return "No layer has attention, so there is no key cache.";
+  if (!attends) return "No layer attends to tokens, so there is no key cache.";
   if (!e.cache) return marked("An encoder has no key cache", !e.model.known) + ".";
   const bool windows = e.cache->beyond_windows < e.cache->per_token;
   std::string out = text(bytes_text(double(e.cache->per_token)), " per token in bfloat16 or float16");

@@ -29,6 +29,7 @@ std::string position(const Family& f) {
     case Method::rotary:
       return rotation(f);
     case Method::table:
+      if (!f.table.learned_key.empty()) return "learned table or sinusoidal";
       return f.table.sines.empty() ? "learned table" : "sinusoidal";
     case Method::alibi:
       return "ALiBi";
