@@ -11,6 +11,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/models/explain/guesses.h"
+#include "gnomon/pages/tower_words.h"
 
 namespace gnomon::pages {
 namespace {
@@ -227,6 +228,10 @@ std::vector<std::string> refusal_sentences(const Resolved& m) {
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out = refusal_sentences(m);
+  if (m.tower_alone) {
+    for (const Tower& tower : m.towers) out.push_back(tower_answer(tower));
+    return out;
+  }
   const std::string_view by = out.empty() ? reader_title(m.reader) : "gnomon";
   const auto layers = std::count_if(m.layers.begin(), m.layers.end(),
                                     [](const LayerPosition& layer) { return layer.component != "indexer"; });
@@ -256,6 +261,7 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   if (!without.empty())
     out.push_back(text("Without a position encoding: ", one ? "layer " : "layers ", without,
                        marked("", !m.known), "."));
+  for (const Tower& tower : m.towers) out.push_back(tower_answer(tower));
   return out;
 }
 

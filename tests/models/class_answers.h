@@ -2,8 +2,11 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "gnomon/core/error.h"
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/models/resolve/family.h"
 #include "gnomon/spec/scheme.h"
 #include "tests/models/class_files.h"
 #include "tests/models/class_tables.h"
@@ -138,6 +141,51 @@ inline std::string difference_of_layers(const Resolved& answer, const Json& grou
       ++count;
     }
   return count == layers.size() ? "" : text(layers.size(), " layers, not ", count);
+}
+
+inline bool known(const Json& c) { return find_family(c.at("type").get<std::string>()) != nullptr; }
+
+// Of a file, from what class `c` did with it.
+inline std::string difference(const Json& file, const Json& c) {
+  try {
+    const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+    const auto wrong = difference_of_layers(answer, c.at("layers"));
+    return wrong.empty() && c.contains("table") ? wrong_table(answer, c.at("table")) : wrong;
+  } catch (const Error& error) {
+    return text("refused: ", error.what());
+  }
+}
+
+// The class of full size, of a file that leaves out what the class has by itself.
+inline std::string wrong_bare(const Json& file, const Json& want) {
+  const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+  if (answer.width != want.at("width")) return text("width ", answer.width);
+  if (want.contains("table")) {
+    Json rows = want.at("table");
+    rows.erase("words");  // of the narrower model that was run, like the sines
+    if (rows.contains("sines")) rows["sines"] = Json::array();
+    if (const auto wrong = wrong_table(answer, rows); !wrong.empty()) return wrong;
+  }
+  std::set<std::int64_t> numbers;
+  std::set<std::size_t> used;
+  bool heads = false;
+  for (const LayerPosition& layer : answer.layers) {
+    if (!layer.component.empty()) continue;
+    numbers.insert(layer.number);
+    heads = heads || want.at("heads").is_null() || layer.heads == want.at("heads");
+    if (!layer.mixer.empty() || numbers_of(layer, 1).inv_freq.empty()) continue;
+    std::string wrong = "no rotation";
+    bool found = false;
+    for (std::size_t r = 0; r < want.at("rotations").size(); ++r) {
+      const auto here = difference(numbers_of(layer, 1), want.at("rotations")[r], tolerance(layer));
+      if (here.empty()) used.insert(r), found = true;
+      wrong = here.empty() ? wrong : here;
+    }
+    if (!found) return text("layer ", layer.number, ": ", wrong);
+  }
+  if (std::int64_t(numbers.size()) != want.at("layers")) return text(numbers.size(), " layers");
+  if (!heads) return "heads";
+  return used.size() == want.at("rotations").size() ? "" : "a rotation of no layer";
 }
 
 }  // namespace gnomon

@@ -173,7 +173,7 @@ def test_the_page_of_families_is_that_of_the_program():
     assert gnomon("explain", "--families", "--markdown", check=0).stdout == (ROOT / "docs" / "families.md").read_text()
     families = json.loads(gnomon("explain", "--families", "--json", check=0).stdout)
     listed = gnomon("explain", "--families", check=0).stdout
-    types = [t for f in families for t in f["model_types"]]
+    types = [t for f in families for t in f["model_types"] + f["larger_models"]]
     assert len(types) == len(set(types)) and listed.endswith(f"\n{len(types)} model types in {len(families)} families\n")
     assert all(f["position"] and f["compared_with"] and ", ".join(f["model_types"]) in listed for f in families)
     assert next(f for f in families if f["family"] == "baichuan")["compared_with"].startswith("the code of its repository")

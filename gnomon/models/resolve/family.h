@@ -42,6 +42,8 @@ struct SizeKeys {
                    longest = "max_position_embeddings";
   std::string_view first_width = {};  // where the file has it, it is the width, whatever else says
   std::string_view first_kv = {};     // the same of kv_heads
+  bool apart =
+      false;  // num_hidden_layers and num_attention_heads are those of an encoder beside: only `layers` and `heads` count
 };
 
 // Which layers see a window only, if `layer_types` does not say.
@@ -239,9 +241,9 @@ struct RopeFacts {
   double partial = 0;                                      // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";  // at the top level; empty: the class's own counts
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
-  bool part_fails = false;    // it has frequencies for that part, and an attention that turns the whole head
-  bool null_theta = false;  // a base of null means that no layer turns
-  bool odd_part = false;    // of an odd number of channels one more turns: the class takes as many as cos has
+  bool part_fails = false;     // it has frequencies for that part, and an attention that turns the whole head
+  bool null_theta = false;     // a base of null means that no layer turns
+  bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so
   // Of the rotated channels, where they are no share: rotary_dim of GPT-J. Beside dictionaries a share, where said, counts first.

@@ -62,8 +62,8 @@ std::int64_t runs_of(FileReading& file, const Reruns& reruns) {
 
 std::int64_t layers_of_runs(FileReading& file, const Family& family, SizeReader& read) {
   const std::string_view key = family.keys.layers;
-  const std::int64_t counted =
-      read.size_by(SizeKeys{}.layers, "layers", key, family.sizes.layers, most::layers);
+  const std::int64_t counted = read.size_by(family.keys.apart ? key : SizeKeys{}.layers, "layers", key,
+                                            family.sizes.layers, most::layers);
   const std::int64_t runs = runs_of(file, family.reruns);
   if (runs == 1) return counted;
   if (runs > most::layers / counted)
@@ -152,7 +152,8 @@ std::int64_t head_of(FileReading& file, const Family& family, const Sizes& s, Si
 }
 void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes& s) {
   if (family.per_kv_key.empty())
-    s.heads = read.size_by(SizeKeys{}.heads, "heads", family.keys.heads, family.sizes.heads, most::heads);
+    s.heads = read.size_by(family.keys.apart ? family.keys.heads : SizeKeys{}.heads, "heads",
+                           family.keys.heads, family.sizes.heads, most::heads);
   s.kv_heads = kv_heads_of(file, family, s.heads, read);
   if (!family.per_kv_key.empty()) s.heads = heads_of_groups(file, family, s.kv_heads, read);
   if (family.share.width || family.share.ratio) {

@@ -66,7 +66,7 @@ const Family kFamilies[] = {
      .windows = kUntyped,
      .rope = {.theta_key = {}, .pairing = Pairing::adjacent, .dicts = RopeDicts::base_only}},
     {.name = "ultrabert",
-     .types = {"ultrabert", "ultravbert"},
+     .types = {"ultrabert"},
      .sizes = {4096, 32, 32, 0, 0, 32768},
      .width_by_heads = true,
      .causal = false,
