@@ -177,7 +177,7 @@ TEST(Towers, StandBesideTheLanguageModel) {
   EXPECT_EQ(answer.family, "llama");
   ASSERT_EQ(answer.towers.size(), 2u);
   EXPECT_EQ(answer.towers[0].rows, 577);
-  EXPECT_EQ(answer.towers[0].input.print(), "add(learned, length=577, scale=off)");
+  EXPECT_EQ(answer.towers[0].input.print(), "add(learned(length=577), scale=off)");
   EXPECT_FALSE(answer.towers[1].known);
   EXPECT_TRUE(resolve(file_of({{"model_type", "llama"}})).towers.empty());
 }

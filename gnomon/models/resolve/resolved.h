@@ -95,7 +95,7 @@ struct Tower {
   std::string coordinates;        // where they begin, or what they count; empty: patches from 0 on
   std::string unit;               // what a coordinate of 1 is; empty: a patch
   std::string window;             // layers that see a part of the image, in words; empty: none
-  // Added to the patches, or to the frames: "add(learned, length=577, scale=off)". by_coordinates: a row of a table for the column
+  // Added to the patches, or to the frames: "add(learned(length=577), scale=off)". by_coordinates: a row of a table for the column
   // plus one for the row, which no spec says.
   Spec input;
   bool by_coordinates = false;

@@ -211,7 +211,7 @@ void enter(const Config& config, const Wrapper& wrapper, LanguagePart& part) {
     part.type = wrapper.text;
   else
     part.type = type, part.named_by = named;
-  if (!there(config, key) && wrapper.flat) return;
+  if (!there(config, key) && wrapper.flat && !part.filled_in) return;
   part.key = key, part.filled_in = !there(config, key);
 }
 
