@@ -343,11 +343,13 @@ def answer(name, tower):
 
 
 def larger():
-    """The towers of larger models, by the objects of a file that says nothing."""
+    """The towers of larger models, by the objects of a file that says nothing, or whose objects are empty."""
     found = {}
     for name in CONFIG_MAPPING:
         try:
             config = CONFIG_MAPPING[name]()
+            empty = {part: {} for part in ("vision_config", "audio_config") if getattr(config, part, 0) is None}
+            config = CONFIG_MAPPING[name](**empty) if empty else config
             for outside in (config, getattr(config, "thinker_config", None), getattr(config, "vlm_config", None)):
                 for part in ("vision_config", "audio_config"):
                     own = getattr(outside, part, None)
