@@ -1,0 +1,140 @@
+"""gnomon beside PyTorch on this machine, in turns: training steps and attention of the same shapes on the same threads.
+
+    python3 bench/peers/run.py [--gnomon build/release/gnomon] [--rounds 7] [--threads 2] [--cases step.a step.d64] [--json FILE]
+
+Runs with the Python that has torch, and installs nothing. It says which peers it found. Each round times gnomon, then every form of the peer: as
+installed, and tuned by its environment; eager and compiled; float32, and bfloat16 by autocast. Tuned: memory is not given back to the system
+between calls, and MKL takes its AVX-512 path whoever made the processor, by a library of one line that a C compiler makes. The peer's best form
+of each precision is compared. Let nothing else run meanwhile.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+TOKENS = {"step.a": 8 * 512, "step.d384": 16 * 256, "step.d128": 4 * 128, "step.d64": 4 * 128}
+OURS = {"step.a": "step.a.fp32", "step.d384": "step.d384.fp32", "step.d128": "step.d128.fp32", "step.d64": "step.d64.fp32"}
+CASES = [*OURS, "attend.t512", "attend.t4096", "attend.t128.d32"]
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "2147483648", "MALLOC_TOP_PAD_": "67108864"}
+
+
+def threads_of(case, threads):
+    return 1 if case == "step.d64" else threads
+
+
+def environments(folder):
+    """By name, what is set beside the environment as it is."""
+    tuned = dict(MALLOC)
+    compiler = shutil.which("cc")
+    if compiler:
+        source, library = folder / "mkl.c", folder / "mkl.so"
+        source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+        tuned["LD_PRELOAD"] = str(library)
+    return {"installed": {}, "tuned": tuned}
+
+
+class Peer:
+    """A process that waits for a line and then times some calls."""
+
+    def __init__(self, case, form, more, threads):
+        self.form = form
+        environment = os.environ | more | {"OMP_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen([sys.executable, HERE / "pytorch.py", case, *form.split()[1:], str(threads)], env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.version = self.process.stdout.readline().split()[1:]
+
+    def seconds(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def of_gnomon(program, case, threads):
+    done = subprocess.run([program, "bench", OURS.get(case, case), "--rounds", "1", "--threads", str(threads), "--json", "--quiet"], check=True,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)[0]["value"]
+
+
+def compare(program, case, options, made):
+    """Medians of each form, in the unit of gnomon's case, and gnomon's ratio to the best peer of each precision."""
+    threads = threads_of(case, options.threads)
+    peers, found = [], {"gnomon fp32": []}
+    for name, more in made.items():
+        for precision in ("fp32", "bf16"):
+            for mode in ("eager", "compiled"):
+                peer = Peer(case, f"{name} {precision} {mode}", more, threads)
+                if peer.version:
+                    peers.append(peer)
+                else:
+                    print(f"{case}: PyTorch, {peer.form}, does not run here", file=sys.stderr)
+    for _ in range(options.rounds):
+        found["gnomon fp32"].append(of_gnomon(program, case, threads))
+        for peer in peers:
+            amount = TOKENS.get(case) or operations(case) / 1e9
+            found.setdefault(f"PyTorch {peer.version[0]}, {peer.form}", []).append(amount / peer.seconds())
+    for peer in peers:
+        peer.end()
+    return {"case": case, "threads": threads, "rounds": options.rounds,
+            "forms": {name: {"median": statistics.median(all), "low": min(all), "high": max(all)} for name, all in found.items()},
+            "ratios": ratios(found)}
+
+
+def operations(case):
+    """As `gnomon bench` counts them: the pairs that a causal mask leaves."""
+    from pytorch import ATTENTION
+    B, H, T, D = ATTENTION[case]
+    return 6.0 * B * H * T * (T + 1) * D
+
+
+def ratios(found):
+    """gnomon over the best peer of each precision, round by round."""
+    out = {}
+    for precision in ("fp32", "bf16"):
+        peers = {name: all for name, all in found.items() if name.startswith("PyTorch") and f" {precision} " in f" {name} "}
+        if peers:
+            best = max(peers, key=lambda name: statistics.median(peers[name]))
+            each = [ours / theirs for ours, theirs in zip(found["gnomon fp32"], peers[best])]
+            out[precision] = {"best": best, "median": statistics.median(each), "low": min(each), "high": max(each)}
+    return out
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--gnomon", default=ROOT / "build/release/gnomon")
+    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--threads", type=int, default=os.cpu_count())
+    options.add_argument("--cases", nargs="*", default=CASES)
+    options.add_argument("--json", type=pathlib.Path)
+    options = options.parse_args()
+    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
+        sys.exit("no peer was found: this Python has no torch (pip install torch)")
+    all_found = []
+    with tempfile.TemporaryDirectory() as folder:
+        made = environments(pathlib.Path(folder))
+        for case in options.cases:
+            found = compare(options.gnomon, case, options, made)
+            all_found.append(found)
+            print(f"{case}, {found['threads']} threads, medians of {found['rounds']} rounds in turns")
+            for name, x in found["forms"].items():
+                print(f"  {name:44} {x['median']:10.0f} [{x['low']:.0f}, {x['high']:.0f}]")
+            for precision, r in found["ratios"].items():
+                print(f"  gnomon fp32 over the best in {precision}: {r['median']:.2f} [{r['low']:.2f}, {r['high']:.2f}], {r['best']}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(all_found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
