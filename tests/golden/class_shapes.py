@@ -88,7 +88,7 @@ OTHER = {
     "bloom": {"six heads": {"n_head": 6, "hidden_size": 48}},
     "cpmant": {"few buckets": {"position_bias_num_buckets": 16, "position_bias_max_distance": 9}},
     "esm": {"rotary": {"position_embedding_type": "rotary"}},
-    "falcon": {"alibi": {"alibi": True}},
+    "falcon": {"alibi": {"alibi": True, "rope_parameters": None}},
     "gpt_bigcode": {"a KV head for each": {"multi_query": False, "num_key_value_heads": None}},
     "gpt_neo": {"lists": {"attention_layers": None, "attention_types": [[["local"], 4], [["global"], 8]]}},
     "longformer": {"a window for each layer": {"attention_window": [4, 8, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4]}},
