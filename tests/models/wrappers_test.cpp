@@ -133,6 +133,11 @@ TEST(Wrappers, AnObjectWithinAnotherIsFound) {
   EXPECT_EQ(part(R"({"model_type": "llava", "llm_config": {"model_type": "qwen3"}})").key, "llm_config");
   EXPECT_EQ(part(R"({"model_type": "own", "text_config": {"model_type": "gemma3", "hidden_size": 64}})").type,
             "gemma3_text");
+  const LanguagePart guessed = part(R"({"model_type": "qwen2_5_omni", "text_config": {"hidden_size": 64}})");
+  EXPECT_EQ(guessed.key, "text_config");
+  EXPECT_EQ(guessed.type, "qwen2_5_omni_text");
+  EXPECT_FALSE(guessed.filled_in);
+  EXPECT_EQ(part(R"({"model_type": "llava", "text_config": true})").key, "");
   EXPECT_EQ(part(R"({"model_type": 3, "text_config": {"model_type": []}})").family, nullptr);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "gnomon/core/text.h"
 
@@ -201,36 +202,39 @@ std::string_view innermost(const Wrapper& wrapper) {
 
 namespace {
 
+// Into an object that no class says to keep a language model: by the type that it names, or by this one.
+void guess(const Config& config, std::string key, std::string type, LanguagePart& part) {
+  part.key = std::move(key), part.type = std::move(type);
+  const std::string named = part.key + ".model_type";
+  if (const std::string own = part.key.empty() ? "" : word(config, named); !own.empty())
+    part.type = own, part.named_by = named;
+  const Wrapper* larger = find_wrapper(part.type);
+  if (larger && !there(config, within(part.key, larger->key))) part.type = innermost(*larger);
+}
+
 // From a larger model into the object that it keeps its language model in, or to what its class has in place of one.
 void enter(const Config& config, const Wrapper& wrapper, LanguagePart& part) {
-  std::string key = within(part.key, wrapper.key);
-  if (!there(config, key) && part.key.empty())
-    if (const std::string other = any_part(config); !other.empty()) key = other;
-  const std::string named = key + ".model_type", type = wrapper.fixed ? "" : word(config, named);
+  const std::string key = within(part.key, wrapper.key), named = key + ".model_type";
+  const std::string type = wrapper.fixed ? "" : word(config, named);
   if (type.empty())
     part.type = wrapper.text;
   else
     part.type = type, part.named_by = named;
-  if (!there(config, key) && wrapper.flat && !part.filled_in) return;
-  part.key = key, part.filled_in = !there(config, key);
+  const bool absent = !config.has(key);
+  if (!there(config, key) && (!absent || (wrapper.flat && !part.filled_in))) return;
+  part.key = key, part.filled_in = absent;
 }
 
 }  // namespace
 
 LanguagePart language_part(const Config& config) {
-  const std::string outer = word(config, "model_type");
+  const std::string outer = word(config, "model_type"), other = any_part(config);
   LanguagePart part{"", outer, "model_type", false, nullptr};
-  const Wrapper* around = nullptr;
-  if (!find_wrapper(outer)) {
-    part.key = any_part(config);
-    const std::string named = part.key + ".model_type";
-    if (const std::string type = word(config, named); !part.key.empty() && !type.empty())
-      part.type = type, part.named_by = named;
-    // No class of transformers says that this object keeps another one.
-    if (const Wrapper* larger = find_wrapper(part.type);
-        larger && !there(config, within(part.key, larger->key)))
-      part.type = larger->text;
-  }
+  const Wrapper* around = find_wrapper(outer);
+  if (!around)
+    guess(config, other, outer, part);
+  else if (!config.has(around->key) && !other.empty())
+    guess(config, other, std::string(innermost(*std::exchange(around, nullptr))), part);
   while (const Wrapper* wrapper = find_wrapper(part.type)) enter(config, *(around = wrapper), part);
   const bool own = around && part.type == around->text && (part.filled_in || around->by_key);
   part.family = own ? family_within(*around)
