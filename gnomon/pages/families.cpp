@@ -142,6 +142,11 @@ std::string other_sizes(const TowerRow& t) {
 }
 
 // Towers for images and sound, of which the list of families says nothing.
+std::vector<std::string_view> joined(std::vector<std::string_view> a,
+                                     const std::vector<std::string_view>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 std::string towers_markdown() {
   std::string out =
       "\n## Towers for images and sound\n\n`explain` tells what they do beside a language model, and alone. "
@@ -149,8 +154,8 @@ std::string towers_markdown() {
       "with the classes of transformers 5.23 as they run.\n\n| model_type | position | images of another "
       "size | within |\n|---|---|---|---|\n";
   for (const TowerRow& t : tower_rows())
-    out += text("| ", words(t.types), " | ", tower_position(t), " | ", other_sizes(t), " | ", words(t.within),
-                " |\n");
+    out += text("| ", words(t.types), " | ", tower_position(t), " | ", other_sizes(t), " | ",
+                words(joined(t.within, t.fixed)), " |\n");
   return out;
 }
 

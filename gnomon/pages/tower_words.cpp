@@ -72,8 +72,8 @@ std::string tower_answer(const Tower& t) {
   if (!t.known)
     return t.wrong.empty() ? text("gnomon does not know the tower ", where, ", and says nothing of it.")
                            : text("gnomon cannot read the tower ", where, ": ", t.wrong);
-  std::string all = text(where, " is a tower for ", t.sound ? "sound" : "images", " of ",
-                         counted(std::size_t(t.layers), "layer"), ".");
+  std::string all = text(where, " is a tower of ", counted(std::size_t(t.layers), "layer"), " for ",
+                         t.sound ? "sound" : "images", ".");
   for (const std::string& more : {vectors_text(t), turns_text(t)})
     if (!more.empty()) all += " " + more;
   return all;

@@ -342,8 +342,17 @@ def answer(name, tower):
             **tabled(tower, model), "bare": bare(tower)}
 
 
+def takes_another(cls, part):
+    """Whether an object that names another tower is of that one; None: the class makes no file of it."""
+    other = "deit" if part == "vision_config" else "wav2vec2"
+    try:
+        return isinstance(getattr(cls(**{part: {"model_type": other}}), part), CONFIG_MAPPING[other])
+    except Exception:  # of any kind: nobody knows
+        return None
+
+
 def larger():
-    """The towers of larger models, by the objects of a file that says nothing, or whose objects are empty."""
+    """The towers of larger models, by the objects of a file that says nothing, or whose objects are empty; and whether another may be named."""
     found = {}
     for name in CONFIG_MAPPING:
         try:
@@ -355,7 +364,7 @@ def larger():
                     own = getattr(outside, part, None)
                     if getattr(own, "model_type", "") in TOWERS:
                         where = part if outside is config else f"{'thinker_config' if hasattr(config, 'thinker_config') else 'vlm_config'}.{part}"
-                        found.setdefault(name, {})[where] = own.model_type
+                        found.setdefault(name, {})[where] = [own.model_type, takes_another(type(outside), part)]
         except Exception:  # of any kind: such a class has no file of its own
             continue
     return dict(sorted(found.items()))

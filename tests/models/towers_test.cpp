@@ -146,25 +146,30 @@ TEST(Towers, AFileThatSaysNothingIsTheClassOfFullSize) {
 TEST(Towers, LargerModelsHaveTheTowersOfTheirClasses) {
   std::set<std::string> classes, rows;
   for (const auto& [larger, parts] : recorded().at("within").items())
-    for (const auto& [part, type] : parts.items()) {
+    for (const auto& [part, own] : parts.items()) {
+      const Json& type = own[0];
       if (part.starts_with("vlm_config")) continue;  // the tower of the model that it keeps
       classes.insert(text(larger, " ", type.get<std::string>()));
       Json inside{{"depth", 3}};
       Json file{{"model_type", larger}};
-      file[Json::json_pointer("/" + std::string(part.starts_with("thinker") ? "thinker_config/" : "") +
-                              part.substr(part.rfind('.') + 1))] = inside;
+      const Json::json_pointer where("/" + std::string(part.starts_with("thinker") ? "thinker_config/" : "") +
+                                     part.substr(part.rfind('.') + 1));
+      file[where] = inside;
       const auto towers = resolve_towers(file_of(file));
       ASSERT_EQ(towers.size(), 1u) << file.dump();
       EXPECT_EQ(towers[0].part, part);
       ASSERT_NE(find_tower(towers[0].type), nullptr) << file.dump();
       EXPECT_EQ(find_tower(towers[0].type), find_tower(type.get<std::string>())) << file.dump();
       EXPECT_EQ(towers[0].layers, 3) << file.dump();
+      if (own[1].is_null()) continue;
+      file[where]["model_type"] = "deit";  // which the class takes, or does not look at
+      const auto named = resolve_towers(file_of(file));
+      EXPECT_EQ(named.at(0).type == "deit", own[1].get<bool>()) << file.dump();
     }
   for (const TowerRow& row : tower_rows())
-    for (const std::string_view larger : row.within) {
-      const Json& all = recorded().at("within");
-      EXPECT_TRUE(all.contains(std::string(larger))) << larger << " has no such tower";
-    }
+    for (const auto& list : {row.within, row.fixed})
+      for (const std::string_view larger : list)
+        EXPECT_TRUE(recorded().at("within").contains(std::string(larger))) << larger << " has no such tower";
 }
 
 TEST(Towers, StandBesideTheLanguageModel) {

@@ -117,6 +117,7 @@ double TowerReader::theta() {
 }
 
 std::string TowerReader::turning() {
+  if (row_.turn == TowerTurn::none) return {};
   const std::string base = shortest(theta());
   const std::int64_t half = tower_.position.head_dim / 2, quarter = half / 2;
   const auto axial = [&](std::string_view rest) { return text("rope_axial(theta=", base, ", ", rest, ")"); };
@@ -126,7 +127,7 @@ std::string TowerReader::turning() {
   };
   switch (row_.turn) {
     case TowerTurn::none:
-      return {};
+      break;
     case TowerTurn::halves:
       return axial("pairing=halves, index=reset");
     case TowerTurn::alternating:
@@ -177,15 +178,27 @@ void TowerReader::read() {
   }
 }
 
-const TowerRow* row_within(std::string_view larger, std::string_view part) {
+// The row whose list of larger models, `within` or `fixed`, has this one.
+const TowerRow* row_around(std::vector<std::string_view> TowerRow::*list, std::string_view larger,
+                           std::string_view part) {
   const std::string_view key = part.substr(part.rfind('.') + 1);
   for (const TowerRow& row : tower_rows())
-    if (key == row.part && std::find(row.within.begin(), row.within.end(), larger) != row.within.end())
+    if (key == row.part && std::find((row.*list).begin(), (row.*list).end(), larger) != (row.*list).end())
       return &row;
   return nullptr;
 }
 std::string word(const Config& config, const std::string& key) {
   return config.kind(key) == Config::Kind::text ? *config.text(key) : std::string();
+}
+// The class of an object: that of the larger model, the one that the object names, or the one that stands for no name.
+const TowerRow* row_of_object(std::string_view part, std::string_view named,
+                              const std::array<std::string, 2>& larger) {
+  for (const std::string& one : larger)
+    if (const TowerRow* row = row_around(&TowerRow::fixed, one, part)) return row;
+  if (!named.empty()) return find_tower(named);
+  for (const std::string& one : larger)
+    if (const TowerRow* row = row_around(&TowerRow::within, one, part)) return row;
+  return nullptr;
 }
 Tower tower_of(const Config& config, std::string part, std::string type, const TowerRow* row) {
   Tower tower;
@@ -220,12 +233,10 @@ std::vector<Tower> resolve_towers(const Config& config) {
       if (config.kind(part) != Config::Kind::object) continue;
       const std::string named = word(config, part + ".model_type");
       const std::string around = outside.empty() ? "" : word(config, text(outside, ".model_type"));
-      const TowerRow* row = find_tower(named);
-      if (!row) row = row_within(around, part);
-      if (!row) row = row_within(larger, part);
+      const TowerRow* row = row_of_object(part, named, {around, larger});
+      const bool own = row && find_tower(named) != row;
       if (row || !named.empty())
-        all.push_back(
-            tower_of(config, part, row && !find_tower(named) ? std::string(row->types.front()) : named, row));
+        all.push_back(tower_of(config, part, own ? std::string(row->types.front()) : named, row));
     }
   return all;
 }

@@ -31,8 +31,8 @@ enum class TowerTable {
 // A tower of transformers 5.23 for images or sound: what its class does with position, as a row of data.
 struct TowerRow {
   std::vector<std::string_view> types = {};  // model_type; the first is its name
-  std::vector<std::string_view> within =
-      {};  // larger models whose object is of this class, unless it names another tower
+  // Larger models whose object is of this class if it names no other; whose object always is, whatever it names.
+  std::vector<std::string_view> within = {}, fixed = {};
   std::string_view part = "vision_config";  // that object; empty: the file of the larger model itself
   std::string_view component = {};  // of that file, what the tower is: its decoder is a row of families
   // The class's own; 0: it has none.

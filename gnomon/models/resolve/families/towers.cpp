@@ -5,15 +5,15 @@ namespace {
 
 // Classes whose rows are resampled only where the caller asks for it, as ViT's.
 TowerRow with_class_token(std::vector<std::string_view> types, std::vector<std::string_view> within,
-                          TowerRow row) {
-  row.types = std::move(types), row.within = std::move(within);
+                          std::vector<std::string_view> fixed, TowerRow row) {
+  row.types = std::move(types), row.within = std::move(within), row.fixed = std::move(fixed);
   row.table = TowerTable::patches, row.before = 1, row.resized = "bicubic", row.asked = true;
   return row;
 }
 // Qwen's towers from Qwen3-VL on: learned rows of a square grid beside the rotation.
-TowerRow of_qwen3(std::vector<std::string_view> types, std::vector<std::string_view> within) {
+TowerRow of_qwen3(std::vector<std::string_view> types, std::vector<std::string_view> fixed) {
   return {.types = std::move(types),
-          .within = std::move(within),
+          .fixed = std::move(fixed),
           .width = 1152,
           .layers = 27,
           .heads = 16,
@@ -34,15 +34,16 @@ TowerRow of_whisper(std::vector<std::string_view> types, std::vector<std::string
 
 const std::vector<TowerRow> kRows{
     // Learned rows.
-    with_class_token({"clip_vision_model", "metaclip_2_vision_model", "chinese_clip_vision_model"},
-                     {"clip", "metaclip_2", "chinese_clip", "granite4_vision", "llava", "llava_next",
-                      "llava_next_video", "video_llava", "vipllava"},
+    with_class_token(
+        {"clip_vision_model", "metaclip_2_vision_model", "chinese_clip_vision_model"},
+        {"granite4_vision", "llava", "llava_next", "llava_next_video", "video_llava", "vipllava"},
+        {"clip", "metaclip_2", "chinese_clip"},
+        {.width = 768, .layers = 12, .heads = 12, .image = 224, .patch = 32}),
+    with_class_token({"altclip_vision_model"}, {}, {"altclip"},
                      {.width = 768, .layers = 12, .heads = 12, .image = 224, .patch = 32}),
-    with_class_token({"altclip_vision_model"}, {"altclip"},
-                     {.width = 768, .layers = 12, .heads = 12, .image = 224, .patch = 32}),
-    with_class_token({"git_vision_model"}, {"git"},
+    with_class_token({"git_vision_model"}, {}, {"git"},
                      {.width = 768, .layers = 12, .heads = 12, .image = 224, .patch = 16}),
-    with_class_token({"vit"}, {"vision-text-dual-encoder"},
+    with_class_token({"vit"}, {"vision-text-dual-encoder"}, {},
                      {.width = 768, .layers = 12, .heads = 12, .image = 224, .patch = 16}),
     {.types = {"deit"},
      .width = 768,
@@ -55,9 +56,10 @@ const std::vector<TowerRow> kRows{
      .resized = "bicubic",
      .asked = true},
     {.types = {"siglip_vision_model"},
-     .within = {"siglip", "aya_vision", "cohere2_vision", "deepseek_vl", "deepseek_vl_hybrid", "gemma3",
+     .within = {"aya_vision", "cohere2_vision", "deepseek_vl", "deepseek_vl_hybrid", "gemma3",
                 "llava_onevision", "modernvbert", "paligemma", "shieldgemma2", "t5gemma2_encoder",
                 "ultravbert"},
+     .fixed = {"siglip"},
      .width = 768,
      .layers = 12,
      .heads = 12,
@@ -67,7 +69,8 @@ const std::vector<TowerRow> kRows{
      .resized = "bicubic",
      .asked = true},
     {.types = {"siglip2_vision_model"},
-     .within = {"siglip2", "lfm2_vl"},
+     .within = {"lfm2_vl"},
+     .fixed = {"siglip2"},
      .width = 768,
      .layers = 12,
      .heads = 12,
@@ -99,7 +102,7 @@ const std::vector<TowerRow> kRows{
 
     // Rotations by the row and the column of a patch.
     {.types = {"qwen2_vl_vision"},
-     .within = {"qwen2_vl", "colqwen2"},
+     .fixed = {"qwen2_vl", "colqwen2"},
      .width = 1280,
      .layers = 32,
      .heads = 16,
@@ -107,7 +110,8 @@ const std::vector<TowerRow> kRows{
      .width_key = "embed_dim",
      .turn = TowerTurn::halves},
     {.types = {"qwen2_5_vl_vision", "qwen2_5_omni_vision_encoder"},
-     .within = {"qwen2_5_vl", "hyperclovax_vision_v2", "qwen2_5_omni_thinker", "qwen2_5_omni"},
+     .within = {"hyperclovax_vision_v2"},
+     .fixed = {"qwen2_5_vl", "qwen2_5_omni_thinker", "qwen2_5_omni"},
      .width = 3584,
      .layers = 32,
      .heads = 16,
@@ -116,8 +120,8 @@ const std::vector<TowerRow> kRows{
      .window = "all layers but those of fullatt_block_indexes see a window of window_size pixels"},
     of_qwen3({"qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5_vision", "qwen3_5_moe_vision",
               "qwen3_omni_moe_vision_encoder"},
-             {"qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "cosmos3_omni", "qwen3_omni_moe_thinker",
-              "qwen3_omni_moe"}),
+             {"qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "qwen3_omni_moe_thinker",
+              "qwen3_omni_moe", "cosmos3_omni"}),
     {.types = {"pixtral"},
      .within = {"lighton_ocr", "mistral3", "mistral_large4"},
      .width = 1024,
@@ -127,7 +131,7 @@ const std::vector<TowerRow> kRows{
      .patch = 16,
      .turn = TowerTurn::alternating},
     {.types = {"llama4_vision_model"},
-     .within = {"llama4"},
+     .fixed = {"llama4"},
      .width = 768,
      .layers = 34,
      .heads = 16,
@@ -138,7 +142,8 @@ const std::vector<TowerRow> kRows{
      .turn = TowerTurn::adjacent,
      .coordinates = "rows and columns count from 1; the class token does not turn"},
     {.types = {"gemma4_vision"},
-     .within = {"gemma4", "diffusion_gemma", "embedding_gemma2"},
+     .within = {"diffusion_gemma", "embedding_gemma2"},
+     .fixed = {"gemma4"},
      .width = 768,
      .layers = 16,
      .heads = 12,
