@@ -221,7 +221,8 @@ def test_a_tower_alone(tmp_path, model_type):
     assert says["known"] and not says["lengths"] and says["towers"][0]["words"] == says["answer"][0]
     assert " ".join(says["answer"][0].split()) in " ".join(gnomon("explain", path, check=0).stdout.split())
     assert "guess" not in gnomon("explain", path, check=0).stdout
-    assert "findings" in json.loads(gnomon("lint", path, "--json", check=0).stdout)
+    assert not json.loads(gnomon("lint", path, "--json", check=0).stdout)["findings"]
+    assert "has no context to extend" in gnomon("extend", path, "--to", "4x", check=3).stderr
     assert "not as vLLM" in gnomon("explain", path, "--reader", "vllm", check=2).stderr
 
 
