@@ -226,6 +226,17 @@ def test_a_tower_alone(tmp_path, model_type):
     assert "not as vLLM" in gnomon("explain", path, "--reader", "vllm", check=2).stderr
 
 
+def test_lint_finds_nothing_wrong_in_files_of_towers(tmp_path):
+    towers = json.loads((ROOT / "tests" / "golden" / "towers.json").read_text())["towers"]
+    for n, tower in enumerate(towers):
+        (tmp_path / f"{n}").mkdir()
+        written(tmp_path / f"{n}", tower["config"])
+        (tmp_path / f"bare-{n}").mkdir()
+        written(tmp_path / f"bare-{n}", {"model_type": tower["type"]})
+    found = json.loads(gnomon("lint", tmp_path, "--json", check=0).stdout)["findings"]
+    assert {(f["rule"], f["severity"]) for f in found} <= {("theta-for-new-readers-only", "note")}  # Gemma 4 has 100 there
+
+
 def test_a_tower_that_nobody_knows_is_named(tmp_path):
     unknown = LLAVA | {"vision_config": {"model_type": "of_somebody", "hidden_size": 64}}
     assert "gnomon does not know the tower vision_config (of_somebody)" in " ".join(gnomon("explain", written(tmp_path, unknown), check=0).stdout.split())
