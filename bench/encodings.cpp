@@ -42,6 +42,7 @@ Relative against_none(const Entry& entry, std::int64_t B, std::int64_t T, int n)
   if (seconds([&] { one.run(); }) > 4) n = 1;
   std::vector<double> ratios;
   for (int i = 0; i < n; ++i) {
+    none.restore(), one.restore();
     const double plain = seconds([&] { none.run(); });
     ratios.push_back(seconds([&] { one.run(); }) / plain);
   }

@@ -48,10 +48,6 @@ void AttentionRun::run() {
   positions_.plan = compile(positions_.acting, place_, true);
   positions_.dplan = positions_.plan.zeros();
   positions_.reads_content = encoding_->reads_content();
-  if (!positions_.plan.steps.empty()) {  // they work in place
-    std::copy(qkv_.begin(), qkv_.end(), a_.projections.qkv.begin());
-    std::copy(dreturned_.begin(), dreturned_.end(), dreturned_now_.begin());
-  }
   attention_forward(layer_, positions_, content(), a_);
   dx_.assign(positions_.reads_content ? x_.size() : 0, 0.0f);
   const std::int64_t C = shape_.C;
@@ -64,6 +60,11 @@ void AttentionRun::run() {
   compile_backward(positions_.acting, place_, positions_.plan, positions_.dplan);
   if (input) input->input_backward(batch, e_.data(), dw_.data());
   table_numbers_ = std::int64_t(tables.size());
+}
+
+void AttentionRun::restore() {
+  std::copy(qkv_.begin(), qkv_.end(), a_.projections.qkv.begin());
+  std::copy(dreturned_.begin(), dreturned_.end(), dreturned_now_.begin());
 }
 
 double AttentionRun::extra_megabytes() const {
@@ -80,6 +81,7 @@ double AttentionRun::extra_megabytes() const {
 }
 
 double AttentionRun::error() {
+  restore();
   run();
   const std::int64_t T = place_.T(), C = shape_.C, H = shape_.H, D = C / H, step = row_step(C),
                      qkv_step = row_step(3 * C);

@@ -21,6 +21,8 @@ class AttentionRun {
   AttentionRun(std::string_view encoding, const Sizes& sizes, const Placement& place);
   AttentionRun(const AttentionRun&) = delete;
   void run();
+  // The rows as they were at first. Steps that work in place have turned them; those that scale would do so again and again.
+  void restore();
 
   const Encoding& encoding() const { return *encoding_; }
   // Numbers that the encoding keeps beside what `none` keeps, after run(), in MiB.

@@ -102,13 +102,14 @@ std::string bench_libraries() {
 
 std::string bench_page(std::span<const Timing> timings, const MadeBy& how) {
   report::Page page("How fast gnomon is on this machine");
-  page.lead(text(how.machine, "; ", bench_libraries(), ". Made by `", how.command,
-                 "`. Each case and its limit are timed in turns in one run. A share is the median of the "
-                 "rounds, with the least and the "
-                 "most."));
+  page.lead(
+      "Each case and its limit are timed in turns in one run. A share is the median of the rounds, with the "
+      "least and the most.");
   if (const std::string drawn = roofline(timings); !drawn.empty()) page.section("Roofline", drawn);
   page.section("What was timed", table_of(timings, false));
   page.section("What the machine allows", table_of(timings, true));
+  page.section("How it was timed",
+               report::preformatted(text(how.command, "\n", how.machine, "\n", bench_libraries())));
   page.data(bench_json(timings));
   return page.html();
 }
