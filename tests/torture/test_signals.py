@@ -15,7 +15,7 @@ import pytest
 from conftest import GNOMON, gnomon, results
 from torture.conftest import FULL
 
-SETTINGS = ["study.arms=sinusoidal, t5", "study.seeds=1", "study.workers=2", "train.steps=240", "train.batch=8", "model.layers=2", "model.width=64",
+SETTINGS = ["study.arms=sinusoidal, t5", "study.seeds=1", "study.workers=2", "train.steps=120", "train.batch=8", "model.layers=2", "model.width=64",
             "model.heads=4", "evaluate.windows=8", "evaluate.points=4"]
 
 # (signal, whom: the study alone, or with its workers, as Ctrl-C and a closing terminal do)

@@ -110,7 +110,12 @@ void Misfit::add(double missed, double allowed, const DumpPlace& at) {
   const double times = missed == 0 ? 0 : allowed > 0 ? missed / allowed : kNever;
   if (times > ratio || count_ == 0) ratio = times, place = at;
   // Grows slowly with large misses: a few of them, which a fault leaves, do not hide that the rest fits.
-  sum_ += std::log1p(times), squares_ += missed * missed, ++count_;
+  if (times > 1e100) {
+    sum_ += std::log(times);
+  } else if (product_ *= 1 + times; product_ > 1e100) {
+    sum_ += std::log(product_), product_ = 1;
+  }
+  squares_ += missed * missed, ++count_;
 }
 
 HeldHypothesis held(const Hypothesis& h, const Misfit& m) {

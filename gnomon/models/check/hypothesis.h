@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <functional>
@@ -60,14 +61,15 @@ class Misfit {
   DumpPlace place;              // where the ratio is
   void add(double missed, double allowed, const DumpPlace& at = {});
   // The mean of a function of the ratios that grows slowly: for choosing among hypotheses none of which fits.
-  double typical() const { return count_ ? sum_ / double(count_) : 0; }
+  double typical() const { return count_ ? (sum_ + std::log(product_)) / double(count_) : 0; }
   // The mean square of what is missed; infinite where nothing was looked at.
   double squares() const {
     return count_ ? squares_ / double(count_) : std::numeric_limits<double>::infinity();
   }
 
  private:
-  double sum_ = 0, squares_ = 0;
+  double sum_ = 0, product_ = 1;  // of log(1 + ratio): one logarithm for many ratios
+  double squares_ = 0;
   std::int64_t count_ = 0;
 };
 using Judge = std::function<Misfit(const Hypothesis&)>;

@@ -123,7 +123,10 @@ class Turner {
     return z[first + (window_.pairing == Pairing::halves ? at / 2 : at % section_)];
   }
   // A sine from elsewhere leaves a short factor of two long numbers.
-  double reach(const Complex& z) const { return h_.padded_to ? std::max(1.0, std::abs(z)) : std::abs(z); }
+  double reach(const Complex& z) const {
+    const double size = std::sqrt(std::norm(z));
+    return h_.padded_to ? std::max(1.0, size) : size;
+  }
   void pass(const RotaryWindow& w, const Complex* z, std::vector<double>& row,
             std::vector<double>& size) const {
     for (std::int64_t n = 0; n < w.pairs(); ++n) {
@@ -132,7 +135,7 @@ class Turner {
                     of_high = h_.tables_mixed ? mixed(z, w.high(n)) : z[n];
       const Complex b{row[low], row[high]};
       row[low] = (of_low * b).real(), row[high] = (of_high * b).imag();
-      const double whole = std::hypot(size[low], size[high]);
+      const double whole = std::sqrt(size[low] * size[low] + size[high] * size[high]);
       size[low] = whole * reach(of_low), size[high] = whole * reach(of_high);
     }
   }
