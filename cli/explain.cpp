@@ -16,6 +16,7 @@
 #include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
 #include "gnomon/pages/families.h"
+#include "gnomon/pages/tower_words.h"
 
 namespace gnomon::cli {
 namespace {
@@ -35,18 +36,32 @@ void print_group(const Explanation& e, const LayerGroup& g, bool full) {
   if (const std::string command = pages::show_command(g); !command.empty()) print("picture", command);
 }
 
-void print(const Explanation& e, bool full) {
-  fmt::print("{}\n\n", printable(e.where));
-  for (const std::string& sentence : pages::explain_answers(e))
-    fmt::print("{}\n", wrapped(printable(sentence)));
-  for (const LayerGroup& g : e.groups) print_group(e, g, full);
-  if (!full) fmt::print("\n{}\n", wrapped("--full lists every frequency and slope, --out draws them."));
+void print(const Tower& tower, bool full) {
+  fmt::print("\n{}\n", wrapped(printable(pages::tower_name(tower))));
+  for (const pages::Line& line : pages::tower_lines(tower, full)) print(line.name, line.says);
+}
+
+void print_lengths(const Explanation& e) {
   fmt::print("\nby length\n");
   for (std::size_t n = 0; n < e.lengths.size(); ++n) {
     std::string name = grouped(double(e.lengths[n]));
     for (const std::string& says : pages::at_length(e, n)) print(std::exchange(name, ""), says);
   }
   fmt::print("\nkey cache\n  {}\n", wrapped(pages::cache_text(e), 2));
+}
+
+void print(const Explanation& e, bool full) {
+  fmt::print("{}\n\n", printable(e.where));
+  for (const std::string& sentence : pages::explain_answers(e))
+    fmt::print("{}\n", wrapped(printable(sentence)));
+  const bool tower = e.model.tower_alone;
+  if (!tower)
+    for (const LayerGroup& g : e.groups) print_group(e, g, full);
+  for (const Tower& one : e.model.towers)
+    if (one.known) print(one, full);
+  if (!full) fmt::print("\n{}\n", wrapped("--full lists every frequency and slope, --out draws them."));
+  if (tower) return;
+  print_lengths(e);
   if (!e.model.because.empty()) fmt::print("\nsizes\n");
   for (const Because& b : e.model.because) print(b.what, pages::source_text(e, b));
   bool first = true;
@@ -129,12 +144,12 @@ int list_families(const ExplainOptions& o) {
     fmt::print("{}", o.markdown ? pages::families_markdown() : pages::families_json() + "\n");
     return 0;
   }
-  std::size_t types = 0;
   for (const Family& family : families()) {
-    types += family.types.size();
     fmt::print("{}\n  {}\n", join(family.types, ", "), wrapped(pages::family_position(family), 2));
+    if (const auto larger = pages::larger_models(family); !larger.empty())
+      fmt::print("  {}\n", wrapped(text("within ", join(larger, ", ")), 2));
   }
-  fmt::print("\n{} model types in {} families\n", types, families().size());
+  fmt::print("\n{} model types in {} families\n", pages::count_types(), families().size());
   return 0;
 }
 

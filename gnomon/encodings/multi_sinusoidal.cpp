@@ -32,7 +32,7 @@ class MultiSinusoidal final : public FixedInput {
  private:
   const Grid grid_;
   const std::int64_t width_;
-  Sines sines_{false, {}};
+  Sines sines_{false, false, {}};
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ double Sines::at(double position, std::int64_t c) const {
   const std::int64_t pairs = std::int64_t(frequencies.size());
   if (c >= 2 * pairs) return 0;
   const std::int64_t i = halves ? c % pairs : c / 2;
-  const bool sine = halves ? c < pairs : c % 2 == 0;
+  const bool sine = (halves ? c < pairs : c % 2 == 0) != cosines_first;
   const Angle angle(position, frequencies[i]);
   return sine ? angle.sin() : angle.cos();
 }
@@ -40,9 +40,9 @@ double Sines::at(double position, std::int64_t c) const {
 std::vector<OptionSpec> sine_options(std::vector<OptionSpec> more) {
   std::vector<OptionSpec> all{
       {.name = "layout",
-       .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]",
+       .help = "order of the channels: [sin cos sin cos], [sin sin cos cos] or [cos cos sin sin]",
        .standard = "interleaved",
-       .words = {"interleaved", "halves"},
+       .words = {"interleaved", "halves", "cosines_first"},
        .must_be_named = true,
        .word_aliases = {{"adjacent", "interleaved"}, {"half", "halves"}, {"concatenated", "halves"}}},
       {.name = "frequencies",
@@ -62,7 +62,8 @@ std::vector<OptionSpec> sine_options(std::vector<OptionSpec> more) {
 }
 
 Sines make_sines(const Options& options, std::int64_t channels) {
-  Sines s{options.word("layout") == "halves", {}};
+  const std::string_view layout = options.word("layout");
+  Sines s{layout != "interleaved", layout == "cosines_first", {}};
   const double base = options.number("base"), pairs = double(channels / 2);
   const bool tensor2tensor = options.word("frequencies") == "tensor2tensor";
   for (double i = 0; i < pairs; ++i) {

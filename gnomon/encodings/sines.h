@@ -37,7 +37,8 @@ class OneWave : public FixedInput {
 
 // Sines and cosines of a vector of `channels`: pair i of the pairs, sin then cos; an odd last channel is 0.
 struct Sines {
-  bool halves;  // [sin sin cos cos], else [sin cos sin cos]
+  bool halves;         // [sin sin cos cos], else [sin cos sin cos]
+  bool cosines_first;  // of halves: [cos cos sin sin]
   std::vector<double> frequencies;
   double at(double position, std::int64_t channel) const;
 };

@@ -5,6 +5,7 @@
 //   frequencies=paper:          w_i = base^(−2i/C)         wavelengths 2π .. 2π·base^((C−2)/C)
 //   frequencies=tensor2tensor:  w_i = base^(−i/(n−1))      wavelengths 2π .. 2π·base; w_0 = 1 for n = 1
 //   layout=interleaved: channels 2i, 2i+1        layout=halves: channels i, n+i
+//   layout=cosines_first: channels n+i, i, as in MusicGen (Hugging Face transformers, modeling_musicgen.py)
 //   An odd last channel is 0, as tensor2tensor has it.
 //
 // Three conventions are in the wild: the paper's (interleaved, paper), tensor2tensor's (halves,

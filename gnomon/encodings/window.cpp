@@ -2,10 +2,10 @@
 // none on the others, RNoPE-SWA: Yang et al. 2025, https://arxiv.org/abs/2501.18795.
 //
 //   query i sees key j where |p_i − p_j| < size
+//   after=n: of the keys after it those where p_j − p_i < n; T5Gemma 2 halves an even window so that these are one more (Hugging
+//   Face transformers, modeling_t5gemma2.py, sliding_window_mask_function)
 //
 // Acts on the mask; keys outside are not computed. No parameters. `[rope+window(size=64), none]` is RNoPE's mixture.
-#include <cmath>
-
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -13,7 +13,10 @@ namespace {
 
 class Window final : public Encoding, public MaskPart {
  public:
-  Window(const Options& options, const Shape& shape) : Encoding(shape), size_(options.number("size")) {}
+  Window(const Options& options, const Shape& shape)
+      : Encoding(shape),
+        size_(options.number("size")),
+        after_(options.number("after") == 0 ? size_ : options.number("after")) {}
   bool sees(const Scene& s, std::int64_t i, std::int64_t j) const override { return near(s.positions, i, j); }
   void lower(const Batch& b, Terms& terms) const override {
     limit_keys(terms, b.positions,
@@ -22,9 +25,10 @@ class Window final : public Encoding, public MaskPart {
 
  private:
   bool near(const Positions& row, std::int64_t i, std::int64_t j) const {
-    return std::abs(row[i] - row[j]) < size_;
+    const double delta = row[i] - row[j];
+    return delta >= 0 ? delta < size_ : -delta < after_;
   }
-  const double size_;
+  const double size_, after_;
 };
 
 }  // namespace
@@ -44,6 +48,12 @@ const Entry window_entry =
                                 .help = "size of the window in tokens, including the query",
                                 .standard = "32",
                                 .least = 1,
+                                .most = 1000000000.0,
+                                .whole = true},
+                               {.name = "after",
+                                .help = "the same for keys after the query, including it; 0 = as size",
+                                .standard = "0",
+                                .least = 0,
                                 .most = 1000000000.0,
                                 .whole = true}}});
 

@@ -9,6 +9,7 @@
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
+#include "gnomon/pages/tower_words.h"
 
 namespace gnomon::pages {
 namespace {
@@ -103,6 +104,47 @@ Json json(const Explanation& e, const LayerGroup& g) {
   return j;
 }
 
+// The channels and the frequencies of each axis of a rotation.
+Json axes_json(const Tower& t) {
+  Json all = Json::array();
+  for (const TowerAxis& axis : tower_axes(t)) {
+    Json one{{"axis", axis.name}, {"channels", Json::array()}, {"inv_freq", Json::array()}};
+    for (const TurnedPair& pair : axis.pairs) {
+      one["channels"].push_back({pair.low, pair.high});
+      one["inv_freq"].push_back(pair.frequency);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Json json(const Explanation& e, const Tower& t) {
+  Json j{{"part", t.part}, {"model_type", t.type}, {"known", t.known}, {"words", tower_answer(t)}};
+  if (!t.known) return j;
+  j["reads"] = t.sound ? "sound" : "images";
+  j["layers"] = t.layers;
+  j["width"] = t.width;
+  j["heads"] = t.position.heads;
+  j["head_dim"] = t.position.head_dim;
+  j["spec"] = tower_spec(t).print();
+  j["grid"] = t.grid_rows ? Json::array({t.grid_rows, t.grid_columns}) : Json();
+  j["table"] = Json();
+  if (t.rows)
+    j["table"] = {{"rows", t.rows},
+                  {"first", t.first},
+                  {"by_coordinates", t.by_coordinates},
+                  {"resized", t.resized},
+                  {"only_if_asked", t.asked}};
+  j["registers"] = t.without;
+  j["axes"] = axes_json(t);
+  j["unit"] = t.unit.empty() ? "patch" : t.unit;
+  if (!t.coordinates.empty()) j["coordinates"] = t.coordinates;
+  if (!t.window.empty()) j["window"] = t.window;
+  j["sources"] = json(e, t.because);
+  for (const Json& one : json(e, t.position.because)) j["sources"].push_back(one);
+  return j;
+}
+
 Json at(const Explanation& e, std::size_t n) {
   Json j{{"length", e.lengths[n]},
          {"times", double(e.lengths[n]) / double(e.trained())},
@@ -178,10 +220,12 @@ std::string explain_json(const Explanation& e, int indent) {
            {"sources", json(e, m.because)},
            {"answer", explain_answers(e)},
            {"layers", Json::array()},
+           {"towers", Json::array()},
            {"lengths", Json::array()},
            {"key_cache", Json()}};
   for (const LayerGroup& g : e.groups) all["layers"].push_back(json(e, g));
-  for (std::size_t n = 0; n < e.lengths.size(); ++n) all["lengths"].push_back(at(e, n));
+  for (const Tower& tower : m.towers) all["towers"].push_back(json(e, tower));
+  for (std::size_t n = 0; n < e.lengths.size() && !m.tower_alone; ++n) all["lengths"].push_back(at(e, n));
   if (e.cache) {
     all["key_cache"] = {{"bytes_per_token", e.cache->per_token},
                         {"bytes_per_token_beyond_windows", e.cache->beyond_windows},

@@ -9,6 +9,7 @@
 #include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain.h"
 #include "gnomon/pages/explain_words.h"
+#include "gnomon/pages/tower_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
@@ -172,6 +173,23 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
   return command.empty() ? out : out + report::preformatted(command);
 }
 
+std::string tower_html(const Tower& t) {
+  report::Table why{{"what", "value", "key", "rule"}, {}};
+  std::string out = report::paragraph(tower_answer(t));
+  for (const Line& line : tower_lines(t, false))
+    if (line.name != "from" && !line.name.empty()) out += labelled(line.name, line.says);
+  for (const auto* because : {&t.because, &t.position.because})
+    for (const Because& b : *because) why.rows.push_back({{b.what}, {b.value}, {b.key}, {b.rule}});
+  if (!why.rows.empty()) out += report::folded("Where each number comes from", report::draw(why));
+  report::Table all{{"axis", "channels", "radians"}, {}};
+  for (const TowerAxis& axis : tower_axes(t))
+    for (const TurnedPair& p : axis.pairs)
+      all.rows.push_back({{axis.name},
+                          {text(p.low, ", ", p.high), double(p.low), true},
+                          {shortest(p.frequency), p.frequency, true}});
+  return all.rows.empty() ? out : out + report::folded("Every frequency", report::draw(all));
+}
+
 std::string lengths_html(const Explanation& e) {
   std::string out;
   for (std::size_t n = 0; n < e.lengths.size(); ++n) {
@@ -195,14 +213,17 @@ std::string explain_page(const Explanation& e) {
   for (const Remark& r : e.model.remarks)
     if (!r.refused) remarks += report::paragraph(remark_sentence(r));
   if (!remarks.empty()) page.section("Remarks", remarks);
-  if (const std::string pictures = layer_map(e) + wavelengths(e); !pictures.empty())
+  if (const std::string pictures = e.model.tower_alone ? "" : layer_map(e) + wavelengths(e);
+      !pictures.empty())
     page.section("At a glance", pictures);
   for (const LayerGroup& g : e.groups) {
+    if (e.model.tower_alone) break;  // told below
     std::string title = name_of(g);
     title[0] = char(title[0] - 'a' + 'A');
     page.section(title, group_html(e, g));
   }
-  page.section("Longer contexts", lengths_html(e));
+  for (const Tower& tower : e.model.towers) page.section(tower_name(tower), tower_html(tower));
+  if (!e.model.tower_alone) page.section("Longer contexts", lengths_html(e));
   page.data(explain_json(e, -1));
   return page.html();
 }

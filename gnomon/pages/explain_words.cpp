@@ -11,6 +11,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/models/explain/guesses.h"
+#include "gnomon/pages/tower_words.h"
 
 namespace gnomon::pages {
 namespace {
@@ -43,11 +44,14 @@ std::string_view verb(const LayerGroup& g, std::string_view one, std::string_vie
 std::string_view mixer_words(std::string_view mixer) {
   if (mixer == "linear_attention") return "linear attention or a recurrence, which needs no position";
   if (mixer == "conv") return "a convolution, which needs no position";
+  if (mixer == "fourier") return "a Fourier transform over all tokens";
   return "a feed-forward part alone";
 }
 
 std::string method(const LayerGroup& g) {
   const Numbers& n = g.numbers();
+  if (g.position.mixer == "latents")
+    return text(verb(g, "attends", "attend"), " between latent vectors, which have read the words once");
   if (!g.position.mixer.empty())
     return text(verb(g, "has ", "have "), mixer_words(g.position.mixer), ", and no attention");
   std::string all;
@@ -68,13 +72,20 @@ std::string method(const LayerGroup& g) {
   return std::string(verb(g, "has no position encoding", "have no position encoding"));
 }
 
+// Of a window that is not the same on both sides, in words; "" for others.
+std::string after_text(const LayerGroup& g) {
+  for (const Named& named : g.position.spec.attention)
+    if (named.name == "window" && named.number("after") != 0 && !g.position.causal)
+      return text(" before and ", tokens(std::int64_t(named.number("after"))), " after");
+  return "";
+}
 std::string sees(const LayerGroup& g) {
   if (!g.window) return "";
   const bool chunk = std::any_of(g.position.spec.attention.begin(), g.position.spec.attention.end(),
                                  [](const Named& n) { return n.name == "chunk"; });
   if (chunk) return text(", within chunks of ", tokens(*g.window));
   return text(verb(g, ", and sees ", ", and see "), g.position.causal ? "the last " : "keys nearer than ",
-              tokens(*g.window));
+              tokens(*g.window), after_text(g));
 }
 
 std::string turned(const LayerGroup& g, std::int64_t length) {
@@ -227,6 +238,10 @@ std::vector<std::string> refusal_sentences(const Resolved& m) {
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out = refusal_sentences(m);
+  if (m.tower_alone) {
+    for (const Tower& tower : m.towers) out.push_back(tower_answer(tower));
+    return out;
+  }
   const std::string_view by = out.empty() ? reader_title(m.reader) : "gnomon";
   const auto layers = std::count_if(m.layers.begin(), m.layers.end(),
                                     [](const LayerPosition& layer) { return layer.component != "indexer"; });
@@ -256,6 +271,7 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   if (!without.empty())
     out.push_back(text("Without a position encoding: ", one ? "layer " : "layers ", without,
                        marked("", !m.known), "."));
+  for (const Tower& tower : m.towers) out.push_back(tower_answer(tower));
   return out;
 }
 
@@ -275,7 +291,8 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
       out.push_back({std::exchange(first, false) ? "from" : "", text(b.what, " = ", source_text(e, b))});
   };
   if (!p.mixer.empty()) {
-    out.push_back({"attention", guess("none", Quantity::rotation)});
+    out.push_back(
+        {"attention", guess(p.mixer == "latents" ? "between latent vectors" : "none", Quantity::rotation)});
     add_sources();
     return out;
   }
@@ -293,7 +310,7 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
                                              text(g.at.front().temperature)),
                                         Quantity::temperature)});
   add_bias(e, g, full, out);
-  if (g.window) out.push_back({"window", guess(tokens(*g.window), Quantity::window)});
+  if (g.window) out.push_back({"window", guess(tokens(*g.window) + after_text(g), Quantity::window)});
   add_sources();
   return out;
 }
@@ -321,7 +338,7 @@ std::string cache_text(const Explanation& e) {
   const auto& layers = e.model.layers;
   const bool attends = std::any_of(layers.begin(), layers.end(),
                                    [](const LayerPosition& layer) { return layer.mixer.empty(); });
-  if (!attends) return "No layer has attention, so there is no key cache.";
+  if (!attends) return "No layer attends to tokens, so there is no key cache.";
   if (!e.cache) return marked("An encoder has no key cache", !e.model.known) + ".";
   const bool windows = e.cache->beyond_windows < e.cache->per_token;
   std::string out = text(bytes_text(double(e.cache->per_token)), " per token in bfloat16 or float16");

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/layers.h"
+#include "gnomon/models/resolve/towers.h"
+#include "gnomon/models/resolve/wrappers.h"
 #include "gnomon/models/run/names.h"
 
 namespace gnomon::pages {
@@ -18,6 +21,7 @@ std::string rotation(const Family& f) {
   std::string says = "RoPE";
   if (!f.rope.sections.empty()) says += ", three streams";
   if (f.rope.streams == StreamOrder::by_channel) says += ", streams by channel";
+  if (f.rope.streams == StreamOrder::rows_columns) says += ", two streams";
   if (f.mla.present()) says = "latent attention, " + says;
   if (f.rope.pairing == Pairing::adjacent) says += ", adjacent pairs";
   if (f.rope.partial > 0 && f.rope.partial < 1) says += ", part of a head";
@@ -28,6 +32,7 @@ std::string position(const Family& f) {
     case Method::rotary:
       return rotation(f);
     case Method::table:
+      if (!f.table.learned_key.empty()) return "learned table or sinusoidal";
       return f.table.sines.empty() ? "learned table" : "sinusoidal";
     case Method::alibi:
       return "ALiBi";
@@ -67,7 +72,7 @@ bool has_kind(const WindowRule& rule, std::string_view letters, const Holds& hol
 }
 // What single layers do otherwise.
 std::string layers(const Family& f) {
-  if (f.method == Method::recurrence) return "all without attention";
+  if (f.method == Method::recurrence || !f.mixer.empty()) return "all without attention";
   std::vector<std::string_view> parts;
   using Which = WindowRule::Which;
   const bool slides =
@@ -77,7 +82,8 @@ std::string layers(const Family& f) {
   if (slides) parts.push_back("windows");
   if (f.no_position != NoPosition::never && f.no_position != NoPosition::always)
     parts.push_back("some without position");
-  if (has_kind(f.windows, "lcmx", [](std::string_view kind) { return !attends(kind); }))
+  if (has_kind(f.windows, "lcmx", [](std::string_view kind) { return !attends(kind); }) ||
+      f.windows.which == Which::ends)
     parts.push_back("some without attention");
   return join(parts, ", ");
 }
@@ -109,14 +115,74 @@ std::string family_position(const Family& f) {
   return single.empty() ? position(f) : text(position(f), "; layers: ", single);
 }
 
-std::string families_markdown() {
+namespace {
+
+std::string tower_rows_words(const TowerRow& t) {
+  switch (t.table) {
+    case TowerTable::none:
+      return "";
+    case TowerTable::patches:
+    case TowerTable::counted:
+      return "a learned row for each patch";
+    case TowerTable::coordinates:
+      return "a learned row for the column plus one for the row";
+    case TowerTable::frames:
+      return "a fixed row of the weights for each frame";
+    case TowerTable::sines:
+      return "sines for each frame";
+  }
+  return "";
+}
+std::string tower_position(const TowerRow& t) {
+  const std::string rows = tower_rows_words(t);
+  if (t.turn == TowerTurn::none) return rows;
+  return text(rows, rows.empty() ? "" : ", and ", "RoPE by row and column, theta ", grouped(t.theta));
+}
+std::string other_sizes(const TowerRow& t) {
+  if (t.table == TowerTable::none || t.table == TowerTable::coordinates) return "any";
+  if (t.resized.empty()) return "refused";
+  return text(t.resized, t.asked ? " if asked" : "");
+}
+
+// Towers for images and sound, of which the list of families says nothing.
+std::vector<std::string_view> joined(std::vector<std::string_view> a,
+                                     const std::vector<std::string_view>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+std::string towers_markdown() {
+  std::string out =
+      "\n## Towers for images and sound\n\n`explain` tells what they do beside a language model, and alone. "
+      "`towers_test` compares them "
+      "with the classes of transformers 5.23 as they run.\n\n| model_type | position | images of another "
+      "size | within |\n|---|---|---|---|\n";
+  for (const TowerRow& t : tower_rows())
+    out += text("| ", words(t.types), " | ", tower_position(t), " | ", other_sizes(t), " | ",
+                words(joined(t.within, t.fixed)), " |\n");
+  return out;
+}
+
+}  // namespace
+
+std::size_t count_types() {
   std::size_t types = 0;
-  for (const Family& f : families()) types += f.types.size();
+  for (const Family& f : families()) types += f.types.size() + larger_models(f).size();
+  return types;
+}
+std::vector<std::string_view> larger_models(const Family& f) {
+  std::vector<std::string_view> all;
+  for (const Wrapper& wrapper : wrappers())
+    if (std::find(f.types.begin(), f.types.end(), innermost(wrapper)) != f.types.end())
+      all.insert(all.end(), wrapper.types.begin(), wrapper.types.end());
+  return all;
+}
+
+std::string families_markdown() {
   std::string out = text(
       "# Families\n\nGenerated from the rows of families by `gnomon explain --families --markdown`; a test "
       "compares the "
       "two. gnomon knows ",
-      types, " values of `model_type` in ", families().size(),
+      count_types(), " values of `model_type` in ", families().size(),
       " families. `explain` and `lint` read their `config.json`, and their GGUF files where an architecture "
       "is named. "
       "`inspect` runs those that name a format of weights.\n\n| family | model_type | position | layers | "
@@ -125,7 +191,15 @@ std::string families_markdown() {
   for (const Family& f : families())
     out += text("| ", f.name, " | ", words(f.types), " | ", position(f), " | ", layers(f), " | ",
                 words(f.gguf), " | ", runs_from(f), " | ", compared(f), " |\n");
-  return out;
+  out +=
+      "\n## Larger models\n\nTheir file keeps that of a language model in an object. Where it has no such "
+      "object, "
+      "gnomon takes what the larger class fills in.\n\n| family of the language model | model_type "
+      "|\n|---|---|\n";
+  for (const Family& f : families())
+    if (const auto larger = larger_models(f); !larger.empty())
+      out += text("| ", f.name, " | ", words(larger), " |\n");
+  return out + towers_markdown();
 }
 
 std::string families_json() {
@@ -133,6 +207,7 @@ std::string families_json() {
   for (const Family& f : families())
     all.push_back({{"family", f.name},
                    {"model_types", f.types},
+                   {"larger_models", larger_models(f)},
                    {"own_code", f.own_code},
                    {"gguf", f.gguf},
                    {"position", position(f)},

@@ -76,6 +76,12 @@ class Explanation(_Document):
         return self.data["layers"]
 
     @property
+    def towers(self) -> list[dict[str, Any]]:
+        """Towers for images or sound beside the language model, or the file's own: dictionaries with part, model_type, spec, grid, table,
+        axes (axis, channels, inv_freq) and words. One that gnomon does not know has known: False."""
+        return self.data["towers"]
+
+    @property
     def spec(self) -> str:
         """The spec of the first group of layers, for gnomon.make()."""
         return self.layers[0]["spec"]

@@ -17,11 +17,18 @@ ZAMBA2 = ["linear_attention", "hybrid", "linear_attention", "linear_attention", 
 MAMBA = {"mamba_n_heads": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
 OWN = {
     "big_bird": {"max_position_embeddings": 256},
+    "cpmant": {"prompt_length": 0, "dim_ff": 16},
     "clvp_encoder": {"projection_dim": 256},
     "gpt_neo": {"attention_types": [[["global", "local"], 6]], "num_layers": 12, "window_size": WINDOW},
     "longformer": {"attention_window": 4},
     "pix2struct_text_model": {"initializer_range": 0.02},
     "squeezebert": {"embedding_size": 256},
+    "mra": {"max_position_embeddings": 256},
+    "musicgen_decoder": {"max_position_embeddings": 64},
+    "musicgen_melody_decoder": {"max_position_embeddings": 64},
+    "perceiver": {"num_latents": 4, "d_latents": 32, "d_model": 32, "num_self_attends_per_block": 3, "num_self_attention_heads": 4, "num_cross_attention_heads": 4},
+    "sam3_lite_text_text_model": {"max_position_embeddings": 11},  # of another length than the text's the rows are interpolated
+    "t5gemma2_text": {"dropout_rate": 0.0},
     "xmod": {"default_language": "en_XX"},
     "yoso": {"max_position_embeddings": 256},
     "qwen3_vl_moe_text": {"hidden_size": 512},
@@ -78,13 +85,25 @@ OWN = {
 # Other files of a class: keys that take the place of those in its own; None: the key is not there. Older files have such keys.
 OTHER = {
     "bert": {"a decoder": {"is_decoder": True}},
+    "bloom": {"six heads": {"n_head": 6, "hidden_size": 48}},
+    "cpmant": {"few buckets": {"position_bias_num_buckets": 16, "position_bias_max_distance": 9}},
     "esm": {"rotary": {"position_embedding_type": "rotary"}},
+    "falcon": {"alibi": {"alibi": True, "rope_parameters": None}},
     "gpt_bigcode": {"a KV head for each": {"multi_query": False, "num_key_value_heads": None}},
     "gpt_neo": {"lists": {"attention_layers": None, "attention_types": [[["local"], 4], [["global"], 8]]}},
-    "longformer": {"a window for each layer": {"attention_window": [4, 6, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4]}},
+    "longformer": {"a window for each layer": {"attention_window": [4, 8, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4]}},
     "modernbert-decoder": {"older keys": {"sliding_window": None, "layer_types": None, "local_attention": 8, "global_attn_every_n_layers": 4}},
+    "mpt": {"six heads": {"n_heads": 6, "d_model": 96}, "a scale": {"attn_config": {"softmax_scale": 0.3}}},
+    "musicgen_decoder": {"scaled words": {"scale_embedding": True}},
+    "musicgen_melody_decoder": {"scaled words": {"scale_embedding": True}},
+    "neomme": {"no objects": {"per_layer_config": None, "layer_types": None}, "a base for all": {"rope_parameters": None, "rope_theta": 50000.0},
+               "dictionaries with gaps": {"rope_parameters": {"full_attention": {"partial_rotary_factor": 0.5}}}},
+    "perceiver": {"two blocks": {"num_blocks": 2}},
     "pix2struct_text_model": {"few buckets": {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 10}},
     "roformer": {"a decoder": {"is_decoder": True}},
+    "sam3_lite_text_text_model": {"attention alone": {"use_repmixer_blocks": False}},
+    "t5gemma2_text": {"an even window": {"sliding_window": 8}, "older keys": {
+        "layer_types": None, "sliding_window_pattern": 3, "rope_parameters": None, "rope_theta": 5e5, "rope_local_base_freq": 2e4}},
     "trocr": {"sines": {"use_learned_position_embeddings": False, "scale_embedding": True}},
     "xglm": {"words as they are": {"scale_embedding": False}},
     "xlm": {"causal": {"causal": True}},
@@ -124,8 +143,13 @@ MODELS = {
     "blip_text_model": "blip.modeling_blip_text.BlipTextModel",
     "clvp_encoder": "clvp.modeling_clvp.ClvpEncoder",
     "clvp_decoder": "clvp.modeling_clvp.ClvpDecoder",
+    "t5gemma2_text": "t5gemma2.modeling_t5gemma2.T5Gemma2TextEncoder",
     "videoprism_text_model": "videoprism.modeling_videoprism.VideoPrismTextModel",
 }
+# Whose positions have rows of their own: time 0, height 1, width 2.
+AXES = {"neomme": "12"}
+# Whose eager attention is another than the usual one: Falcon's adds the bias of ALiBi twice, in the mask and beside q·k.
+KERNELS = {"falcon": ("sdpa",)}
 # The module of attention, where it has no logit for each pair of tokens.
 REACHING = {"longformer": "LongformerSelfAttention", "yoso": "YosoSelfAttention"}
 # Rows of ids of one text: a codebook each.
@@ -133,6 +157,7 @@ INPUT_ROWS = {"musicgen_decoder": 4, "musicgen_melody_decoder": 4}
 # What single classes take in place of, or beside, words.
 INPUTS = {
     **{name: lambda config, n: {"inputs_embeds": torch.randn(1, n, config.hidden_size)} for name in ("csm", "kyutai_speech_to_text", "qwen3_omni_moe_talker_code_predictor")},
+    "perceiver": lambda config, n: {"inputs": words(n)["input_ids"]},
     "voxtral_realtime_text": lambda config, n: {**words(n), "t_cond": torch.randn(1, config.hidden_size)},
 }
 
@@ -140,6 +165,30 @@ INPUTS = {
 def words(n):
     return {"input_ids": torch.arange(n)[None] % 17 + 1}
 
+
+
+def parts_of(config):
+    """What the class of the text is made of beside its configuration."""
+    if config.model_type != "perceiver":
+        return {}
+    from transformers.models.perceiver.modeling_perceiver import PerceiverTextPreprocessor
+    return {"input_preprocessor": PerceiverTextPreprocessor(config)}
+
+
+def padded(config, tokens):
+    """How many tokens the class makes of these: Longformer's chunks are whole."""
+    if config.model_type != "longformer":
+        return tokens
+    window = config.attention_window if isinstance(config.attention_window, int) else max(config.attention_window)
+    return -(-tokens // window) * window
+
+
+def width_of(config):
+    return config.d_model if config.model_type == "perceiver" else config.hidden_size
+
+
+def layer_count(config):
+    return config.num_blocks * config.num_self_attends_per_block if config.model_type == "perceiver" else config.num_hidden_layers
 
 
 def values_of(cls):
@@ -154,6 +203,8 @@ def shrunk(name, cls, bare=False):
         given["vocab_size"] = max(given["vocab_size"], (values["pad_token_id"] or 0) + 19)
     back = {own: common for common, own in reversed(getattr(cls, "attribute_map", {}).items())}
     by = {back.get(k, k): k for k in values}
+    if "hidden_size" not in by:
+        return cls(**{**given, **OWN[name]})
     heads, kv = values.get(by.get("num_attention_heads")), values.get(by.get("num_key_value_heads"))
     width = values[by["hidden_size"]]
     few = 4

@@ -18,7 +18,8 @@ def tables_of(model):
         own = getattr(module, "weights", None)
         if isinstance(own, torch.Tensor):
             named.append((f"{name}.weights", own))
-    return {x.data_ptr(): (name, x) for name, x in named if PLACES.search(name) and x.dim() == 2 and x.is_floating_point() and min(x.shape) > 1}
+    named = [(name, x if x.dim() == 2 else x.reshape(x.shape[-2:])) for name, x in named if x.dim() >= 2 and math.prod(x.shape[:-2]) == 1]
+    return {x.data_ptr(): (name, x) for name, x in named if PLACES.search(name) and x.is_floating_point() and min(x.shape) > 1}
 
 
 def turned_by(table):
@@ -81,7 +82,7 @@ def table_of(config, model, read, ends=None):
     table = dict(tables_of(model).values())[name]
     last = len(table) - rows[0]
     found = {"first": rows[0], "longest": longest(config, model, last) if ends is None else last if ends else None}
-    if not (isinstance(table, torch.nn.Parameter) and table.requires_grad):
+    if not table.requires_grad:
         width = table.shape[1]
         channels = sorted({0, 1, 2, 3, width // 2 - 1, width // 2, width // 2 + 1, width - 2, width - 1})
         found["sines"] = [[t, c, float(f"{float(table[rows[t], c]):.7g}")] for t in (0, 1, len(rows) - 1) for c in channels]
@@ -90,27 +91,44 @@ def table_of(config, model, read, ends=None):
     return {**found, **({"more": more} if more else {}), **({} if words is None else {"words": words})}
 
 
+def words_table(model):
+    """Of several tables, whose vectors are summed, the first."""
+    try:
+        own = model.get_input_embeddings()
+    except NotImplementedError:
+        own = model.embeddings.token_embedding
+    return getattr(own[0] if isinstance(own, torch.nn.ModuleList) else own, "weight", None)
+
+
 def word_factor(config, model, name, rows):
     """The factor of a word vector beside its position vector: what moving the one changes of the last layer, by what moving the other does.
     None: the two are not added."""
-    words, at = getattr(model.get_input_embeddings(), "weight", None), len(rows) // 2
-    table = dict(tables_of(model).values())[name]
+    words, table = words_table(model), dict(tables_of(model).values())[name]
     if words is None or words.shape[-1] != table.shape[-1]:
         return None
-    with in_double(model):
-        words, table = model.get_input_embeddings().weight, dict(tables_of(model).values())[name]
-        given, direction = inputs_of(config, model, len(rows)), torch.randn(table.shape[-1])
+    try:
+        with in_double(model):
+            return ratio_moved(config, model, name, rows, 1e-4)
+    except RuntimeError:  # the class itself says float32
+        return ratio_moved(config, model, name, rows, 1e-2)
 
-        def moved(of, index):
-            ends = []
-            for sign in (1, -2):
-                with torch.no_grad():
-                    of[index] += sign * 1e-4 * direction
-                    ends.append(model(**given)[0][0, at].clone())
+
+def ratio_moved(config, model, name, rows, step):
+    words, table, at = words_table(model), dict(tables_of(model).values())[name], len(rows) // 2
+    given, direction = inputs_of(config, model, len(rows)), torch.randn(table.shape[-1])
+    ids = next(iter(given.values()))
+
+    def moved(of, index):
+        ends = []
+        for sign in (1, -2):
             with torch.no_grad():
-                of[index] += 1e-4 * direction
-            return ends[0] - ends[1]
-        by_word, by_place = moved(words, int(given["input_ids"][0, at])), moved(table, rows[at])
+                of[index] += sign * step * direction
+                out = model(**given)[0][0]
+                ends.append(out[min(at, len(out) - 1)].clone())
+        with torch.no_grad():
+            of[index] += step * direction
+        return ends[0] - ends[1]
+    by_word, by_place = moved(words, int(ids[0, at])), moved(table, rows[at])
     large = by_place.abs() > 1e-3 * by_place.abs().max()
     ratio = (by_word / by_place)[large]
     return float(f"{float(ratio.mean()):.6g}") if float(ratio.max() - ratio.min()) < 1e-3 * float(ratio.abs().max()) else None

@@ -7,6 +7,7 @@ of tokens, the softmax after it, and the linear maps before it. It also sees whi
 import math
 
 import torch
+from class_shapes import padded
 from class_tables import tables_of
 from torch.overrides import TorchFunctionMode
 
@@ -16,6 +17,7 @@ class Watching(TorchFunctionMode):
     def __init__(self, model, tokens, turns):
         super().__init__()
         self.tables, self.tokens, self.turns = tables_of(model), tokens, turns
+        self.padded = padded(model.config, tokens)
         self.seen, self.read, self.maps, self.products = [], {}, [], []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -29,21 +31,36 @@ class Watching(TorchFunctionMode):
             named = kwargs or {}
             rows = (*args, *(named[n] for n in ("batch1", "batch2") if n in named))
             self.products.append((rows[1:] if name == "baddbmm" else rows, out, named.get("alpha", 1.0)))
+        if name == "scaled_dot_product_attention":
+            self.fused(*args[:2], **(kwargs or {}))
         if name == "softmax" and self.of_pairs(out) and self.products:
             self.seen.append((args[0], self.products, self.maps, list(self.turns)))
             self.maps, self.products, self.turns[:] = [], [], []
-        if name in ("embedding", "index_select", "__getitem__"):
+        if name in ("embedding", "index_select", "__getitem__", "reshape"):
             for x in args[:2]:
                 if isinstance(x, torch.Tensor) and x.data_ptr() in self.tables:
                     self.look_up(*self.tables[x.data_ptr()], out)
         return out
 
+    def fused(self, q, k, attn_mask=None, is_causal=False, scale=None, **_):
+        """The same of a kernel that has the product, the mask and the softmax in one."""
+        k = k.transpose(-1, -2)
+        product = q @ k
+        logits = product * (scale or q.shape[-1] ** -0.5)
+        hidden = torch.ones(self.tokens, self.tokens, dtype=torch.bool).triu(1) if is_causal else None
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            hidden, attn_mask = ~attn_mask, None
+        logits = logits if attn_mask is None else logits + attn_mask
+        logits = logits if hidden is None else logits.masked_fill(hidden, -1e9)
+        self.seen.append((logits, [((q, k), product, 1.0)], self.maps, list(self.turns)))
+        self.maps, self.turns[:] = [], []
+
     def of_pairs(self, x):
         return x.dim() >= 3 and x.shape[-1] == x.shape[-2] == self.tokens and math.prod(x.shape[:-3]) == 1
 
     def look_up(self, name, table, out):
-        rows = out.detach().reshape(-1, table.shape[1])
-        if len(rows) == self.tokens:
+        if out.numel() == self.padded * table.shape[1]:
+            rows = out.detach().reshape(-1, table.shape[1])[:self.tokens]
             same = (rows[:, None] - table.detach()[None]).abs().amax(-1) == 0
             self.read[name] = [int(x) for x in same.int().argmax(1)] if bool(same.any(1).all()) else None
 
@@ -61,11 +78,13 @@ class Watching(TorchFunctionMode):
         slope = slopes[n].reshape(-1, self.tokens, self.tokens)[:, seen]
         if float(slope.max() - slope.min()) > 1e-5 * float(slope.max()):
             raise ArithmeticError("q·k with no one factor")
-        alone = float(slope.double().mean()) * products[n][2] * changed(products[n][1].detach(), q @ k.transpose(1, 2), seen)
+        alone = float(slope.double().mean()) * products[n][2]
+        alone *= changed(products[n][1].detach(), products[n][2] * q @ k.transpose(1, 2), seen)
         scale = alone * factor(q, maps) * factor(k, maps)
         rest = logits.detach().reshape(-1, self.tokens, self.tokens) - alone * q @ k.transpose(1, 2)
+        bias, linear = added(rest, seen)
         return {"module": None, "layer": None, "q": q[None], "k": k[None], "mask": seen[None, None], "scale": scale, "turns": turns,
-                "bias": added(rest, seen)}
+                "bias": bias, "slopes": linear}
 
 
 class Reaching:
@@ -94,10 +113,14 @@ class Reaching:
 
 
 def added(rest, seen):
-    """What is added to the logits that a query sees: None, nothing; "content", what is no function of the distance alone; else the distances
-    i - j that have the same, in groups numbered as they first come."""
+    """What is added to the logits that a query sees, up to a number for each query, which the softmax does not see (BLOOM and MPT add the
+    slope times the position of the key): None, nothing; "content", what is no function of the distance alone; else the distances i - j that
+    have the same, in groups numbered as they first come. And the slopes of the heads, where it is a multiple of the distance."""
+    if not bool(seen.diagonal().all()):
+        raise ArithmeticError("a query that does not see its own key")
+    rest = rest - rest.diagonal(dim1=1, dim2=2)[:, :, None]
     if float(rest[:, seen].abs().max()) < 1e-4:
-        return None
+        return None, None
     tokens, groups, values = len(seen), [], []
     for distance in range(1 - tokens, tokens):
         cells = [(i, i - distance) for i in range(tokens) if 0 <= i - distance < tokens and bool(seen[i, i - distance])]
@@ -105,12 +128,16 @@ def added(rest, seen):
             continue
         own = torch.stack([rest[:, i, j] for i, j in cells])
         if float((own - own[:1]).abs().max()) > 1e-3:
-            return "content"
+            return "content", None
         same = next((n for n, value in enumerate(values) if float((value - own[0]).abs().max()) < 1e-3), len(values))
         if same == len(values):
             values.append(own[0])
         groups.append([distance, same])
-    return groups
+    far = torch.tensor([float(distance) for distance, _ in groups])
+    each = torch.stack([values[n] for _, n in groups])
+    slopes = -each[-1] / far[-1]
+    linear = float((each + far.abs()[:, None] * slopes).abs().max()) < 1e-4
+    return groups, [float(f"{float(slope):.4g}") for slope in slopes] if linear else None
 
 
 def changed(product, logits, seen):

@@ -26,7 +26,7 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import MODELS, OTHER, REACHING, shrunk
+from class_shapes import AXES, KERNELS, MODELS, OTHER, REACHING, layer_count, parts_of, shrunk, width_of
 from class_spy import Spy
 from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
 from class_watch import Reaching, Watching
@@ -201,12 +201,14 @@ def rotation(call, sets, positions, entry):
 
 
 def sees(call):
-    """The first key that the last query sees, and whether the first query sees the last key."""
+    """The first key that the last query sees, and whether the first query sees the last key. `beyond`: the last key that the first query sees,
+    where a two-sided window ends at another distance after the query than before it."""
     mask = call["mask"]
     if mask is None:
         return {"first": 0, "later": not call["causal"]}
     row = (mask[0, 0, :, :T] > -1) if mask.dtype != torch.bool else mask[0, 0, :, :T]
-    return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
+    first, last = int(row[-1].nonzero()[0]), int(row[0].nonzero()[-1])
+    return {"first": first, "later": last == T - 1, **({"beyond": last} if last and first + last != T - 1 else {})}
 
 
 def own_heads(call):
@@ -221,8 +223,9 @@ def entry_of(call, sets, positions, per_token):
     entry = {"heads": [q.shape[1], own_heads(call), q.shape[3]], **sees(call)}
     if call["scale"] is not None:
         entry["scale"] = float(f"{float(call['scale']):.9g}")
-    if call.get("bias"):
-        entry["bias"] = call["bias"]
+    for name in ("bias", "slopes"):
+        if call.get(name):
+            entry[name] = call[name]
     rotation(call, sets, positions, entry)
     if per_token is not None:
         entry["kept"] = per_token
@@ -243,12 +246,12 @@ def cache_of(out):
 
 
 def unfilled(config):
-    for implementation in ("spy", "eager"):
+    for implementation in KERNELS.get(config.model_type, ("spy", "eager")):
         for c in (config, config.get_text_config()):
             c._attn_implementation = implementation
             c._experts_implementation = "eager"
         try:
-            return model_class(config)(config)
+            return model_class(config)(config, **parts_of(config))
         except KeyError as error:  # it looks its attention up in a table of its own
             if error.args != ("spy",):
                 raise
@@ -294,6 +297,7 @@ def streams_of(config):
     """The streams of positions that such classes take, three or one for each section: (3, 1, T); far apart, so that slow pairs tell them
     apart."""
     count = max(3, len((config.rope_parameters or {}).get("mrope_section") or []))
+    count = len(AXES.get(config.model_type, "")) or count
     return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(count)])[:, None]
 
 
@@ -307,7 +311,8 @@ def follow_streams(config, model, sets, entries):
         except NoAnswer:
             more["streams"] = "none"
         if "streams" in more:
-            entries[call["module"].layer_idx]["streams"] = more["streams"]
+            axes = AXES.get(config.model_type, "0123456789")
+            entries[call["module"].layer_idx]["streams"] = "".join(axes[int(s)] if s.isdigit() else s for s in more["streams"])
 
 
 def grouped(entries):
@@ -359,19 +364,19 @@ def layers_of(config, model):
     calls, out, spy = run(config, model)
     kept = cache_of(out)
     entries = {}
-    one_each = len(calls) == config.num_hidden_layers  # by order: a layer that runs again is a layer of its own for the cache
+    one_each = len(calls) == layer_count(config)  # by order: a layer that runs again is a layer of its own for the cache
     for call in calls:
         layer = len(entries) if one_each else layer_of(call, entries)
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
-    if any(hasattr(m, "mrope_section") for m in model.modules()):
+    if config.model_type in AXES or any(hasattr(m, "mrope_section") for m in model.modules()):
         follow_streams(config, model, sets, entries)
     if not entries and has_attention(config):
         raise NoAnswer("no call of attention through the interface")
     for layer, chooser in spy.choosers.items():
         if layer in entries:
             entries[layer]["indexer"] = chooser_entry(chooser, sets, one)
-    for layer in range(config.num_hidden_layers):
+    for layer in range(layer_count(config)):
         entries.setdefault(layer, {"heads": None})
     turned_rows = {2 * len(f) for _, f, _ in sets} if any(e.get("turned") for e in entries.values()) else set()
     widths = {name: table.shape[1] for name, table in tables_of(model).values()}
@@ -384,7 +389,7 @@ ABOUT = re.compile("|".join((
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
     "is_decoder", "pad_token_id$", "scale_embedding", "scale_sqrt", "attention_types", "attn_type", "clamp_len", "bi_data", "^causal$", "head_ratio", "bottleneck",
-    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "repmixer", "num_blocks", "self_attends", "layer_freq")))
 NOT_ABOUT = re.compile("(?<!pad)_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
@@ -416,7 +421,7 @@ def fits(rotary, config):
 def bare_of(cls, config, layers, table):
     """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions: its
     own would not fit."""
-    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
+    found = {"width": width_of(config), "layers": layer_count(config), "heads": getattr(config, "num_attention_heads", None)}
     if getattr(shrunk(config.model_type, cls), "num_attention_heads", None) not in [group["heads"][0] for group in layers if group["heads"]]:
         found["heads"] = None  # attention has others than the file says: ConvBERT
     module = module_of(config)

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
+#include "gnomon/core/error.h"
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/models/resolve/family.h"
 #include "gnomon/spec/scheme.h"
 #include "tests/models/class_files.h"
 #include "tests/models/class_tables.h"
@@ -31,6 +34,12 @@ inline bool sees(const LayerPosition& layer, std::int64_t query, std::int64_t ke
 inline std::int64_t first_seen(const LayerPosition& layer) {
   std::int64_t key = 0;
   while (!sees(layer, tokens() - 1, key)) ++key;
+  return key;
+}
+
+inline std::int64_t last_seen(const LayerPosition& layer) {
+  std::int64_t key = tokens() - 1;
+  while (!sees(layer, 0, key)) --key;
   return key;
 }
 
@@ -96,6 +105,8 @@ inline std::string difference(const LayerPosition& layer, const Json& want) {
   if (first_seen(layer) != want.at("first"))
     return text("sees from ", first_seen(layer), " on, not ", want.at("first").dump());
   if (sees(layer, 0, tokens() - 1) != want.at("later")) return "sees later keys, or not";
+  if (want.contains("beyond") && last_seen(layer) != want.at("beyond"))
+    return text("the first query sees up to ", last_seen(layer), ", not ", want.at("beyond").dump());
   if (want.contains("scale")) {
     const double scale = (layer.scale == 0 ? 1 / std::sqrt(double(layer.head_dim)) : layer.scale) *
                          numbers_of(layer, double(tokens())).softmax_factor;
@@ -106,6 +117,9 @@ inline std::string difference(const LayerPosition& layer, const Json& want) {
     return text("keeps ", kept_per_token(layer), " numbers of a token, not ", want.at("kept").dump());
   if (want.contains("bias"))
     if (const auto wrong = wrong_bias(layer, want.at("bias"), tokens()); !wrong.empty()) return wrong;
+  const auto slopes = numbers_of(layer, double(tokens())).slopes;
+  if (const auto wrong = wrong_slopes(slopes, want.value("slopes", Json::array())); !wrong.empty())
+    return wrong;
   return wrong_rotation(layer, want);
 }
 
@@ -144,7 +158,7 @@ inline std::string difference_of_layers(const Resolved& answer, const Json& grou
 // What a group of layers would do by another convention: other pairs, another base, a wider window, other heads. nullopt: it says
 // nothing of that.
 inline constexpr const char* kConventions[] = {"pairs", "frequency", "first", "heads",
-                                               "kept",  "scale",     "later"};
+                                               "kept",  "scale",     "later", "slopes"};
 inline std::optional<Json> otherwise(Json group, std::string_view what) {
   if (group.at("heads").is_null()) return std::nullopt;
   if (what == "pairs" || what == "frequency") {
@@ -157,6 +171,9 @@ inline std::optional<Json> otherwise(Json group, std::string_view what) {
     group["heads"][1] = 99;
   } else if (what == "later") {
     group["later"] = !group["later"].get<bool>();
+  } else if (what == "slopes") {
+    if (!group.contains("slopes")) return std::nullopt;
+    group["slopes"].back() = group["slopes"].back().get<double>() * 1.001;
   } else {
     const std::string key(what);
     if (!group.contains(key)) return std::nullopt;
@@ -164,6 +181,51 @@ inline std::optional<Json> otherwise(Json group, std::string_view what) {
         what == "scale" ? Json(group[key].get<double>() * 1.001) : Json(group[key].get<std::int64_t>() + 1);
   }
   return group;
+}
+
+inline bool known(const Json& c) { return find_family(c.at("type").get<std::string>()) != nullptr; }
+
+// Of a file, from what class `c` did with it.
+inline std::string difference(const Json& file, const Json& c) {
+  try {
+    const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+    const auto wrong = difference_of_layers(answer, c.at("layers"));
+    return wrong.empty() && c.contains("table") ? wrong_table(answer, c.at("table")) : wrong;
+  } catch (const Error& error) {
+    return text("refused: ", error.what());
+  }
+}
+
+// The class of full size, of a file that leaves out what the class has by itself.
+inline std::string wrong_bare(const Json& file, const Json& want) {
+  const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+  if (answer.width != want.at("width")) return text("width ", answer.width);
+  if (want.contains("table")) {
+    Json rows = want.at("table");
+    rows.erase("words");  // of the narrower model that was run, like the sines
+    if (rows.contains("sines")) rows["sines"] = Json::array();
+    if (const auto wrong = wrong_table(answer, rows); !wrong.empty()) return wrong;
+  }
+  std::set<std::int64_t> numbers;
+  std::set<std::size_t> used;
+  bool heads = false;
+  for (const LayerPosition& layer : answer.layers) {
+    if (!layer.component.empty()) continue;
+    numbers.insert(layer.number);
+    heads = heads || want.at("heads").is_null() || layer.heads == want.at("heads");
+    if (!layer.mixer.empty() || numbers_of(layer, 1).inv_freq.empty()) continue;
+    std::string wrong = "no rotation";
+    bool found = false;
+    for (std::size_t r = 0; r < want.at("rotations").size(); ++r) {
+      const auto here = difference(numbers_of(layer, 1), want.at("rotations")[r], tolerance(layer));
+      if (here.empty()) used.insert(r), found = true;
+      wrong = here.empty() ? wrong : here;
+    }
+    if (!found) return text("layer ", layer.number, ": ", wrong);
+  }
+  if (std::int64_t(numbers.size()) != want.at("layers")) return text(numbers.size(), " layers");
+  if (!heads) return "heads";
+  return used.size() == want.at("rotations").size() ? "" : "a rotation of no layer";
 }
 
 }  // namespace gnomon

@@ -73,4 +73,14 @@ inline std::string wrong_bias(const LayerPosition& layer, const Json& want, std:
   return {};
 }
 
+// Of a bias that is a multiple of the distance, the slopes of the heads: those that a layer has, and those that it should have, which
+// are measured in float32 and have four digits.
+inline std::string wrong_slopes(const std::vector<double>& own, const Json& want) {
+  if (own.size() != want.size()) return text(own.size(), " slopes, not ", want.size());
+  for (std::size_t h = 0; h < own.size(); ++h)
+    if (!(std::abs(own[h] / want[h].get<double>() - 1) <= 5e-4))
+      return text("slope ", own[h], " of head ", h, ", not ", want[h].dump());
+  return {};
+}
+
 }  // namespace gnomon

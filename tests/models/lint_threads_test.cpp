@@ -147,7 +147,7 @@ TEST(LintThreads, AnEmptyScalingReplacesTheDictionariesOfSomeClasses) {
           .contains("scaling-replaces-kinds");
     };
     for (const char* type :
-         {"beam", "cohere_compass", "diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text",
+         {"beam", "cohere_compass_text", "diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text",
           "gemma4_unified_text", "laguna", "mellum", "mimo_v2_flash", "zaya"})
       EXPECT_TRUE(found(type)) << type << scaling;
     for (const char* type : {"lfm3", "gemma3n_text", "llama"}) EXPECT_FALSE(found(type)) << type << scaling;

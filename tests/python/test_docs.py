@@ -36,7 +36,7 @@ def test_counts_are_those_of_the_program():
     for said, words in {r"(\d+) encodings with": ["encodings"], r"(\d+) rules": ["lint", "--rules"], r"(\d+) claims": ["claims"]}.items():
         assert int(re.search(said, README)[1]) == len(json.loads(gnomon(*words, "--json", check=0).stdout)), words
     families = json.loads(gnomon("explain", "--families", "--json", check=0).stdout)
-    types = sum(len(f["model_types"]) for f in families)
+    types = sum(len(f["model_types"] + f["larger_models"]) for f in families)
     assert f"[{types} types of models]" in README
     assert f"{types} types of models in {len(families)} families" in (ROOT / "docs" / "models.md").read_text()
 

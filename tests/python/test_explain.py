@@ -173,7 +173,7 @@ def test_the_page_of_families_is_that_of_the_program():
     assert gnomon("explain", "--families", "--markdown", check=0).stdout == (ROOT / "docs" / "families.md").read_text()
     families = json.loads(gnomon("explain", "--families", "--json", check=0).stdout)
     listed = gnomon("explain", "--families", check=0).stdout
-    types = [t for f in families for t in f["model_types"]]
+    types = [t for f in families for t in f["model_types"] + f["larger_models"]]
     assert len(types) == len(set(types)) and listed.endswith(f"\n{len(types)} model types in {len(families)} families\n")
     assert all(f["position"] and f["compared_with"] and ", ".join(f["model_types"]) in listed for f in families)
     assert next(f for f in families if f["family"] == "baichuan")["compared_with"].startswith("the code of its repository")
@@ -181,6 +181,72 @@ def test_the_page_of_families_is_that_of_the_program():
 
 NOVEL = {"model_type": "novel", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 70000.0,
          "max_position_embeddings": 512}
+
+
+LLAVA = {"model_type": "llava", "text_config": {"model_type": "llama"},
+         "vision_config": {"model_type": "clip_vision_model", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+                           "image_size": 336, "patch_size": 14}}
+QWEN_VL = {"model_type": "qwen2_vl", "vision_config": {"model_type": "qwen2_vl", "embed_dim": 1280, "depth": 32, "num_heads": 16, "patch_size": 14},
+           "text_config": {"model_type": "qwen2_vl_text"}}
+
+
+def test_a_table_of_patches_beside_a_language_model(tmp_path):
+    path = written(tmp_path, LLAVA)
+    says = explained(path)
+    assert says["family"] == "llama"
+    tower, = says["towers"]
+    assert (tower["part"], tower["model_type"], tower["layers"]) == ("vision_config", "clip_vision_model", 24)
+    assert tower["grid"] == [336 // 14] * 2 and tower["table"]["rows"] == (336 // 14) ** 2 + 1 and tower["table"]["first"] == 1
+    assert tower["table"]["resized"] == "bicubic" and tower["table"]["only_if_asked"] and not tower["axes"]
+    text = " ".join(gnomon("explain", path, "--out", tmp_path / "page.html", check=0).stdout.split())
+    for sentence in ("It adds a learned row to each of 24 x 24 patches and to the class token.", "577 rows; the first patch has row 1",
+                     "with interpolate_pos_encoding=True it resamples the rows (bicubic)"):
+        assert sentence in text
+        assert sentence in " ".join((tmp_path / "page.html").read_text().split())
+
+
+def test_a_rotation_by_rows_and_columns(tmp_path):
+    tower, = explained(written(tmp_path, QWEN_VL))["towers"]
+    assert tower["head_dim"] == 80 and tower["table"] is None and tower["spec"].startswith("add(none, scale=off)+rope_axial")
+    assert [axis["axis"] for axis in tower["axes"]] == ["row", "column"]
+    for n, axis in enumerate(tower["axes"]):
+        assert axis["inv_freq"] == pytest.approx(plain(10000, 40), rel=1e-9)
+        assert axis["channels"] == [[20 * n + c, 20 * n + c + 40] for c in range(20)]
+
+
+@pytest.mark.parametrize("model_type", ["siglip_vision_model", "dinov3_vit", "pixtral", "qwen3_vl_vision", "gemma4_vision", "qwen2_audio_encoder"])
+def test_a_tower_alone(tmp_path, model_type):
+    path = written(tmp_path, {"model_type": model_type})
+    says = explained(path)
+    assert says["known"] and not says["lengths"] and says["towers"][0]["words"] == says["answer"][0]
+    assert " ".join(says["answer"][0].split()) in " ".join(gnomon("explain", path, check=0).stdout.split())
+    assert "guess" not in gnomon("explain", path, check=0).stdout
+    assert not json.loads(gnomon("lint", path, "--json", check=0).stdout)["findings"]
+    assert "has no context to extend" in gnomon("extend", path, "--to", "4x", check=3).stderr
+    assert "not as vLLM" in gnomon("explain", path, "--reader", "vllm", check=2).stderr
+
+
+def test_lint_finds_nothing_wrong_in_files_of_towers(tmp_path):
+    towers = json.loads((ROOT / "tests" / "golden" / "towers.json").read_text())["towers"]
+    for n, tower in enumerate(towers):
+        (tmp_path / f"{n}").mkdir()
+        written(tmp_path / f"{n}", tower["config"])
+        (tmp_path / f"bare-{n}").mkdir()
+        written(tmp_path / f"bare-{n}", {"model_type": tower["type"]})
+    found = json.loads(gnomon("lint", tmp_path, "--json", check=0).stdout)["findings"]
+    assert {(f["rule"], f["severity"]) for f in found} <= {("theta-for-new-readers-only", "note")}  # Gemma 4 has 100 there
+
+
+def test_a_tower_that_nobody_knows_is_named(tmp_path):
+    unknown = LLAVA | {"vision_config": {"model_type": "of_somebody", "hidden_size": 64}}
+    assert "gnomon does not know the tower vision_config (of_somebody)" in " ".join(gnomon("explain", written(tmp_path, unknown), check=0).stdout.split())
+
+
+def test_whisper_has_an_encoder_and_a_decoder(tmp_path):
+    says = explained(written(tmp_path, {"model_type": "whisper", "d_model": 1280, "encoder_layers": 32, "num_hidden_layers": 32, "decoder_layers": 4,
+                                        "encoder_attention_heads": 20, "decoder_attention_heads": 20}))
+    assert says["known"] and says["longest"] == 448 and says["layers"][0]["layers"] == [0, 1, 2, 3]
+    assert says["towers"][0]["layers"] == 32 and "sines to each of 1,500 frames" in says["towers"][0]["words"]
 
 
 def test_guesses_about_an_unknown_family_are_marked(tmp_path):

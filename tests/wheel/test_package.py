@@ -246,6 +246,11 @@ def test_a_forked_child_attends():
 # --- Files of models, the program, studies
 
 
+def test_towers_of_a_models_file():
+    tower, = gn.explain({"model_type": "dinov3_vit"}).towers
+    assert tower["known"] and [axis["axis"] for axis in tower["axes"]] == ["row", "column"] and gn.explain(LLAMA).towers == []
+
+
 def test_a_models_file():
     x = gn.explain(LLAMA)
     assert "llama3" in x.spec and len(x.layers[0]["inv_freq"]) == 64 and x.warnings == []

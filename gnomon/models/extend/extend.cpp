@@ -339,6 +339,9 @@ ExtensionPlan plan_extension(const Config& config, std::string_view words) {
   ExtensionPlan plan;
   plan.now = explain(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
   check_extent_of(config, plan.now);
+  if (plan.now.model.tower_alone)
+    throw Error(Fault::input, text(config.where(), ": ", plan.now.model.family,
+                                   " is a tower for images or sound, which has no context to extend"));
   const std::int64_t to = tokens_in(words, std::max(plan.now.trained(), plan.now.model.longest));
   if (to <= plan.now.trained())
     throw Error(Fault::usage,

@@ -6,7 +6,7 @@
 #include "gnomon/files/json-inl.h"
 #include "gnomon/models/explain/differences.h"
 #include "gnomon/models/extend/parts.h"
-#include "gnomon/models/resolve/reading.h"
+#include "gnomon/models/resolve/wrappers.h"
 
 namespace gnomon {
 namespace {
@@ -45,7 +45,7 @@ class Snippets {
         method_(way.method->name),
         groups_(way.groups),
         way_(way) {
-    part_ = config_.gguf() ? "" : language_part(config_);
+    part_ = config_.gguf() ? "" : language_part(config_).key;
     first_ =
         &*std::find_if(task.plan.now.groups.begin(), task.plan.now.groups.end(), [&](const LayerGroup& g) {
           return g.layers == groups_.front().layers && g.position.component == groups_.front().component;
@@ -262,7 +262,11 @@ class Snippets {
     Json members = v5();
     const Config merged = config_.with(part_, members.dump());
     members.erase("rope_scaling");
-    if (!part_.empty()) members = Json{{part_, members}};
+    for (std::string_view rest = part_; !rest.empty();) {  // from the innermost object out
+      const std::size_t dot = rest.rfind('.');
+      members = Json{{std::string(rest.substr(dot == rest.npos ? 0 : dot + 1)), members}};
+      rest = rest.substr(0, dot == rest.npos ? 0 : dot);
+    }
     ExtensionSnippet out{
         "vLLM", "options", text("--hf-overrides '", members.dump(), "' --max-model-len ", to()), false, {}};
     out.readings.push_back({Reader::vllm, differs(merged, Reader::vllm)});

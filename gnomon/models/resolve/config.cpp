@@ -173,9 +173,26 @@ Config Config::open(const Path& path) {
   return parse(read_file(path), path.string());
 }
 
+namespace {
+
+// The object of this key, which is made where it is missing.
+StrictJson& object_at(StrictJson& root, std::string_view key) {
+  StrictJson* at = &root;
+  for (std::string_view rest = key; !rest.empty();) {
+    const std::size_t dot = at->is_object() && at->contains(std::string(rest)) ? rest.npos : rest.find('.');
+    StrictJson& inner = (*at)[std::string(rest.substr(0, dot))];
+    if (inner.is_null()) inner = StrictJson::object();
+    at = &inner;
+    rest = dot == rest.npos ? std::string_view() : rest.substr(dot + 1);
+  }
+  return *at;
+}
+
+}  // namespace
+
 Config Config::with(std::string_view part, std::string_view members) const {
   auto document = std::make_shared<Document>(*document_);
-  StrictJson& into = part.empty() ? document->root : document->root[std::string(part)];
+  StrictJson& into = object_at(document->root, part);
   const StrictJson given = parse_json(std::string(members), "settings to paste");
   if (!into.is_object() || !given.is_object())
     throw Error(Fault::input, gnomon::text(document->where, ": ", part, " is not an object of settings"));

@@ -35,23 +35,25 @@ bool rounded_by_bfloat16(const std::vector<double>& slopes) {
   });
 }
 
-SpecPart t5_part(const Resolving& task, bool scaled) {
+SpecPart t5_part(const Resolving& task) {
   FileReading& file = task.file;
-  const auto buckets = file.whole("relative_attention_num_buckets", 2, 1 << 20);
-  const auto distance = file.whole("relative_attention_max_distance", 2, 1 << 24);
+  const BucketTable& own = task.family.buckets;
+  const auto buckets = file.whole(own.count_key, 2, 1 << 20);
+  const auto distance = file.whole(own.distance_key, 2, 1 << 24);
   SpecPart part{{"t5",
-                 {{"buckets", buckets.value_or(32)},
-                  {"distance", distance.value_or(128)},
-                  {"scale", scaled ? "on" : "off"}}},
+                 {{"buckets", buckets.value_or(own.count)},
+                  {"distance", distance.value_or(own.distance)},
+                  {"scale", own.scaled ? "on" : "off"}}},
                 {},
                 {}};
   const auto say = [&](std::string_view what, std::int64_t x, bool said, std::string_view key) {
     part.because.push_back({std::string(what), text(x), said ? file.at(key) : "",
                             said ? "from the file" : "no key sets it: default of the class"});
   };
-  say("buckets", buckets.value_or(32), buckets.has_value(), "relative_attention_num_buckets");
-  say("distance", distance.value_or(128), distance.has_value(), "relative_attention_max_distance");
-  if (!scaled)
+  say("buckets", buckets.value_or(own.count), buckets.has_value(), own.count_key);
+  say("distance", distance.value_or(own.distance), distance.has_value(), own.distance_key);
+  if (!own.note.empty()) part.because.push_back(own_code("encoding", "t5", own.note));
+  if (!own.scaled)
     part.because.push_back(own_code("scale", "1", "this family does not scale q·k (scale=off in the spec)"));
   if (file.text("model_type") == "umt5") {
     part.encoding.options.emplace_back("layers", "own");
@@ -102,8 +104,10 @@ void resolve_falcon(const Resolving& task) {
   SpecPart part = alibi();
   part.encoding.options.emplace_back("scaled", "on");
   part.because.front() = {"encoding", "alibi", file.at("alibi"), "ALiBi in place of RoPE"};
-  part.because.push_back(
-      own_code("scaled", "on", "this family divides the sum of q·k and bias by sqrt(head_dim)"));
+  part.because.push_back(own_code(
+      "scaled", "on",
+      "this family divides the sum of q·k and bias by sqrt(head_dim). Eager attention of transformers "
+      "5.23 adds the bias twice, sdpa once"));
   fill_layers(own, part);
   std::vector<double> slopes = numbers_of(task.answer.layers.front(), 1).slopes;
   for (double& slope : slopes)
@@ -116,7 +120,7 @@ void resolve_falcon(const Resolving& task) {
 }
 
 void resolve_t5(const Resolving& task) {
-  const SpecPart part = t5_part(task, false);
+  const SpecPart part = t5_part(task);
   task.answer.because.push_back(
       own_code("input", "none", "word embeddings only: this family has no absolute positions"));
   const auto decoder = task.file.whole("num_decoder_layers", 0, 4096);
@@ -133,7 +137,7 @@ void resolve_t5(const Resolving& task) {
   }
 }
 
-void resolve_t5_alone(const Resolving& task) { fill_layers(task, t5_part(task, false)); }
+void resolve_t5_alone(const Resolving& task) { fill_layers(task, t5_part(task)); }
 
 // transformers 5.23, modeling_xlnet.py: sines of the distance with the matrix and the two vectors of Transformer-XL, each layer its own.
 void resolve_xlnet(const Resolving& task) {

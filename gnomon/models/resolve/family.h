@@ -42,6 +42,8 @@ struct SizeKeys {
                    longest = "max_position_embeddings";
   std::string_view first_width = {};  // where the file has it, it is the width, whatever else says
   std::string_view first_kv = {};     // the same of kv_heads
+  bool apart =
+      false;  // num_hidden_layers and num_attention_heads are those of an encoder beside: only `layers` and `heads` count
 };
 
 // Which layers see a window only, if `layer_types` does not say.
@@ -53,6 +55,7 @@ struct WindowRule {
     pattern,  // `start`, then `cycle` again and again, one letter for each layer
     from_layer,  // Qwen: from layer max_window_layers (`every`, where the file has none) on, if use_sliding_window
     before_layer,     // Qwen's mixtures of experts: every second one before that layer
+    ends,             // the first layer and the last are of the other kind, unless use_key is false
     without_position  // SmolLM3: layers that do not turn, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
@@ -86,11 +89,15 @@ struct WindowRule {
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
   std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
+  // A layer may have a value of its own in per_layer_config. Where the file has no such object, every second layer with a window
+  // has this one. 0: the class reads no window there.
+  std::int64_t second = 0;
   std::int8_t two_sided_more = 0;  // tokens = value / 2 + this, where queries see later keys; 0: not halved
-  std::string_view use_key = {};   // the rule counts only where it is true, as use_sliding_window
-  bool unused_is_none = false;     // where it is not, the class forgets the window, whatever layer_types says
-  std::int64_t chunk = 0;          // of chunked_attention: attention_chunk_size, where the file has none
-  bool typed = true;               // the class has layer_types
+  bool split = false;  // (value + 1) / 2 tokens up to the query, value / 2 + 1 from it on: T5Gemma 2
+  std::string_view use_key = {};  // the rule counts only where it is true, as use_sliding_window
+  bool unused_is_none = false;    // where it is not, the class forgets the window, whatever layer_types says
+  std::int64_t chunk = 0;         // of chunked_attention: attention_chunk_size, where the file has none
+  bool typed = true;              // the class has layer_types
   std::string_view repeated_key =
       {};  // lists of kinds, each with how often it comes: [[["global", "local"], 12]]
 };
@@ -146,8 +153,8 @@ struct DenseFirst {
   std::string_view every_key = {};  // of them, every so-many-th sees everything; 1: each does, and turns
 };
 
-// The same layers run again and again, and each time keep keys of their own: HRM. A file that has `stack_key` counts all
-// runs as layers; another counts one: times outer · (inner + 1).
+// The same layers run again and again, and each time keep keys of their own: HRM, Perceiver. A file that has `stack_key` counts
+// all runs as layers; another counts one: times outer · (inner + 1).
 struct Reruns {
   std::string_view stack_key = {}, outer_key = {}, inner_key = {};
   std::int64_t outer = 1, inner = 0;  // where the file has none
@@ -189,12 +196,13 @@ enum class RopeDicts {
   none,       // the class has no dictionary: width_key says how many channels turn, or nothing turns
   base_only,  // it has none either, and all channels turn, by the base under theta_key, or by the class's
   standard,
-  by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
-  both_kinds,  // the same, and the scaling is of both (ModernBERT)
-  nested,      // one for all, or one for each kind of layer
-  as_written,  // nothing is filled in: one for each kind of layer
-  filled,      // one for each kind of layer, with base and share filled in
-  copied,      // the same, and one for all is copied to each kind (Dots)
+  by_kind,         // one for full and one for sliding layers, whose scaling is that of the full ones
+  both_kinds,      // the same, and the scaling is of both (ModernBERT)
+  nested,          // one for all, or one for each kind of layer
+  as_written,      // nothing is filled in: one for each kind of layer
+  filled,          // one for each kind of layer, with base and share filled in
+  copied,          // the same, and one for all is copied to each kind (Dots)
+  filled_by_kind,  // filled with the base and the share that the class has for the kind (NeoMME)
   listed,  // as_written, or bases and shares in lists with one for each layer, of which the first of a kind counts
   phi3,    // su and yarn mean longrope
   mrope,   // the type mrope means default
@@ -224,6 +232,7 @@ enum class StreamOrder {
   sections,           // each stream has its own section of the pairs
   in_turns,           // pair by pair; what is left over follows time
   height_width_time,  // height and width in turns, then time; mrope_section counts height, width, time
+  rows_columns,       // two streams, row and column of an image, pair by pair
   by_channel  // sections of single channels, so that a pair follows two streams: of text alone it is a rotation
 };
 
@@ -267,13 +276,23 @@ struct RopeFacts {
   bool no_dictionary() const { return dicts == RopeDicts::none || dicts == RopeDicts::base_only; }
 };
 
+// T5's buckets of distances: the file's words for their number and for the distance from which all share the last one.
+struct BucketTable {
+  std::string_view count_key = "relative_attention_num_buckets",
+                   distance_key = "relative_attention_max_distance";
+  std::int64_t count = 32, distance = 128;  // where the file has none
+  bool scaled = false;                      // q·k is divided by √head_dim, which T5 leaves out
+  std::string_view note = {};               // what else the class adds there, which no spec says
+};
+
 // Rows of positions beside the words.
 struct PlaceTable {
   std::int64_t offset = 0;  // rows before that of the first token
   bool padded = false;      // RoBERTa: the rows up to pad_token_id come before it
   std::int64_t pad = 1;     // pad_token_id, where the file has none
   bool pad_fixed = false;   // whatever the file says (MPNet)
-  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it.
+  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it; then they
+  // are padded, whatever the learned rows are.
   std::string_view sines = {}, learned_key = {};
   // Words are multiplied by √width: where scaled_key is true, which stands for an absent one as `scaled` says.
   bool scaled = false;
@@ -326,7 +345,9 @@ struct Family {
   std::int64_t value = 0;            // channels of a value, v_head_dim, where they are not those of the head
   std::int64_t log_floor = 0;  // log_scaling_n_floor of Inkling, where the file has none; 0: no temperature
   RopeFacts rope = {};
+  BucketTable buckets = {};
   PlaceTable table = {};
+  std::string_view mixer = {};  // what every layer has in place of attention between tokens (Resolved)
 };
 
 // The key that says the width, where several may: `has` tells which the file has.

@@ -5,7 +5,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/gguf_architectures.h"
-#include "gnomon/models/resolve/reading.h"
+#include "gnomon/models/resolve/wrappers.h"
 
 namespace gnomon {
 namespace {
@@ -31,10 +31,8 @@ FileView::FileView(Config config) : config_(std::move(config)) {
     family_ = find_gguf_family(type_);
     return;
   }
-  part_ = language_part(config_);
-  const std::string outer = leniently([&] { return config_.text("model_type"); }).value_or("");
-  type_ = word("model_type").value_or(outer);
-  family_ = find_family(type_, outer, config_.kind("layer_types") != Config::Kind::absent);
+  const LanguagePart language = language_part(config_);
+  part_ = language.key, type_ = language.type, family_ = language.family;
   find_ropes();
 }
 

@@ -54,6 +54,7 @@ std::vector<std::string_view> names_by_layer(const Family& family) {
   if (family.sliding.latent)                                                        // Dots
     return {"num_attention_heads", kKvHeads,           "q_lora_rank",     "kv_lora_rank",
             "v_head_dim",          "qk_nope_head_dim", "qk_rope_head_dim"};
+  if (family.windows.second) return {family.windows.key};  // NeoMME
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/layer_lists.h"
+#include "gnomon/models/resolve/layer_overrides.h"
 #include "gnomon/models/resolve/sizes.h"
 
 namespace gnomon {
@@ -35,6 +36,7 @@ class LayerReader {
     if (!windows_.use_key.empty()) file_.has(windows_.key);  // read, if only to be switched off
     types();
     for (std::size_t l = 0; l < kinds_.size(); ++l) limits(l);
+    windows_by_layer();
     without_position();
     unscaled_layers();
     listed_rotations();
@@ -70,6 +72,9 @@ class LayerReader {
       case Which::from_layer:
       case Which::before_layer:
         by_layer();
+        break;
+      case Which::ends:
+        ends();
         break;
       case Which::without_position:  // known no sooner than what turns: listed()
         break;
@@ -194,6 +199,14 @@ class LayerReader {
     if (windows_.last_full && kinds_.back().type != "full_attention")
       full_or_other(sizes_.layers - 1, true, "", "the last layer has full attention: default of the class");
   }
+  void ends() {
+    if (!file_.flag(windows_.use_key).value_or(true)) return;
+    const std::string key = file_.has(windows_.use_key) ? file_.at(windows_.use_key) : "";
+    for (const std::int64_t l : {std::int64_t(0), sizes_.layers - 1}) {
+      kinds_[std::size_t(l)].because.clear();  // of a single layer
+      full_or_other(l, false, key, "the first layer and the last: fixed by the class");
+    }
+  }
   std::int64_t full_of(std::int64_t every) {
     if (windows_.at_key.empty()) return windows_.full_at ? every - 1 : 0;
     return file_.whole(windows_.at_key, 0, every - 1).value_or(windows_.at);
@@ -275,8 +288,35 @@ class LayerReader {
     }
     if (windows_.two_sided_more && two_sided(file_, family_))
       tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
+    if (windows_.split) {
+      kind.after = tokens / 2 + 1 == (tokens + 1) / 2 ? 0 : tokens / 2 + 1;
+      tokens = (tokens + 1) / 2, rule = "half of it on each side; of an even number one key more after it";
+    }
     kind.window = tokens;
     kind.because.push_back({"window", text(tokens), said ? file_.at(key) : "", rule});
+  }
+  // NeoMME: windows in the objects of layers, or a longer one in every second layer that has any.
+  void windows_by_layer() {
+    if (windows_.second == 0) return;
+    const bool said = file_.kind("per_layer_config") != Config::Kind::absent;
+    const auto objects = layer_overrides(file_, sizes_.layers);
+    std::size_t before = 0;
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const std::string key = text(objects[l], ".", windows_.key);
+      if (!said && kinds_[l].window && before++ % 2)
+        own_window(l, windows_.second, "", "no key sets it: every second layer with a window has this one");
+      if (!objects[l].empty() && file_.kind(key) != Config::Kind::absent) {
+        own_window(l, file_.whole(key, 1, most::tokens).value_or(0), file_.at(key), "for this layer");
+      } else if (said && !kinds_[l].window) {
+        window(l);
+      }
+    }
+  }
+  void own_window(std::size_t l, std::int64_t value, std::string key, std::string_view rule) {
+    auto& because = kinds_[l].because;
+    std::erase_if(because, [](const Because& b) { return b.what == "window"; });
+    kinds_[l].window = value ? value / windows_.divisor + windows_.more : 0;
+    say(l, "window", value ? text(kinds_[l].window) : "none", std::move(key), std::string(rule));
   }
   void chunk(LayerKind& kind) {
     const auto own = file_.whole("attention_chunk_size", 1, most::tokens);

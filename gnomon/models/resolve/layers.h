@@ -12,6 +12,7 @@ namespace gnomon {
 struct LayerKind {
   std::string type = "full_attention";  // as in layer_types
   std::int64_t window = 0, chunk = 0;   // tokens; 0 = none
+  std::int64_t after = 0;               // of the window, from the query on; 0 = as many
   bool position = true;
   std::optional<double> theta, share;                  // its own, over the dictionary's
   std::string_view theta_key;                          // the list that has that base

@@ -42,4 +42,37 @@ Numbers numbers_of(const LayerPosition& layer, double length) {
   return n;
 }
 
+namespace {
+
+// The coordinate that moves a pair: a token away from 0 on this axis alone shows it.
+std::int64_t axis_of(const Encoding& encoding, const LayerPosition& layer, std::int64_t low) {
+  const std::int64_t axes = encoding.axes();
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    std::vector<double> place(std::size_t(axes), 0.0), row(std::size_t(layer.head_dim), 0.0);
+    place[std::size_t(axis)] = 0.3, row[std::size_t(low)] = 1;
+    part<MapPart>(encoding)->map_row(Scene{Positions(place, 1, axes), {}, {}, {}}, Role::q, 0, 0, row);
+    if (row[std::size_t(low)] != 1) return axis;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<TurnedPair> pairs_of(const LayerPosition& layer) {
+  std::vector<TurnedPair> pairs;
+  const Shape shape{layer.heads * layer.head_dim, layer.heads, layer.head_dim, 1, layer.causal};
+  for (const Named& named : layer.spec.attention) {
+    const auto encoding = make_encoding(named, shape);
+    const auto* map = part<TurnPart>(*encoding);
+    if (!map) continue;
+    const Turns turns = map->turns_at(1);
+    for (std::int64_t n = 0; n < turns.window.pairs(); ++n) {
+      const std::int64_t low = turns.window.low(n);
+      pairs.push_back(
+          {low, turns.window.high(n), axis_of(*encoding, layer, low), turns.frequencies[std::size_t(n)]});
+    }
+  }
+  return pairs;
+}
+
 }  // namespace gnomon

@@ -24,4 +24,14 @@ struct Numbers {
 // impossible for these heads.
 Numbers numbers_of(const LayerPosition& layer, double length);
 
+// Two channels of a head that turn together, by one coordinate of the token.
+struct TurnedPair {
+  std::int64_t low, high;
+  std::int64_t
+      axis;  // of the encoding's coordinates: rows and columns of rope_axial, time, rows and columns of mrope
+  double frequency;  // radians for a coordinate of 1
+};
+// Those of all rotations of a layer, in the order of its spec. Throws as numbers_of().
+std::vector<TurnedPair> pairs_of(const LayerPosition& layer);
+
 }  // namespace gnomon

@@ -10,9 +10,6 @@
 
 namespace gnomon {
 
-// The object that configures the language model, "text_config"; empty: the document itself does.
-std::string language_part(const Config& config);
-
 // The language part of a file, on its way to an answer. It remembers what was asked for, so that what nobody reads can be
 // told. Keys are those of the part; at() is the whole key, for a Because. All throw as Config does.
 class FileReading {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "gnomon/core/error.h"
@@ -9,23 +8,11 @@
 #include "gnomon/models/resolve/numbers.h"
 #include "gnomon/models/resolve/refusals.h"
 #include "gnomon/models/resolve/sizes.h"
+#include "gnomon/models/resolve/towers.h"
 #include "gnomon/models/resolve/unread.h"
+#include "gnomon/models/resolve/wrappers.h"
 
 namespace gnomon {
-namespace {
-
-// Where the files of models of several kinds keep the language part.
-constexpr std::array<std::string_view, 5> kParts{"text_config", "language_config", "llm_config",
-                                                 "vlm_config.text_config", "thinker_config.text_config"};
-
-}  // namespace
-
-std::string language_part(const Config& config) {
-  for (const std::string_view part : kParts)
-    if (config.kind(part) == Config::Kind::object && !config.keys(part).empty()) return std::string(part);
-  return {};
-}
-
 namespace {
 
 constexpr std::string_view kOwnCode = "family-has-its-own-code";
@@ -115,6 +102,7 @@ LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std
     layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
   }
   if (kind.window) said.push_back({"window", {{"size", kind.window}}});
+  if (kind.window && kind.after) said.back().options.emplace_back("after", kind.after);
   if (kind.chunk) said.push_back({"chunk", {{"size", kind.chunk}}});
   try {
     layer.spec = words_alone();
@@ -230,6 +218,16 @@ void remark_refusals(const Config& config, std::vector<Remark>& remarks) {
     if (!head || remark.rule != "head-dim-needed") remarks.push_back(std::move(remark));
 }
 
+Resolved of_tower(const Config& config, Reader reader) {
+  if (reader != Reader::v5)
+    throw Error(Fault::usage,
+                text(config.where(), ": gnomon knows towers for images or sound as ",
+                     reader_title(Reader::v5), " reads them, and not as ", reader_title(reader), " does"));
+  Resolved answer = tower_alone(config);
+  check_layers(config, answer.layers);
+  return answer;
+}
+
 using Resolver = void (*)(const Resolving&);
 Resolver resolver_of(const Family& family) {
   switch (family.method) {
@@ -280,13 +278,15 @@ Resolved resolve(const Config& config, Reader reader) {
                          : "a config.json, not a .gguf file"));
   }
   if (config.gguf()) return resolve_gguf(config);
-  const std::string part = language_part(config);
+  config.text("model_type");  // refuses what is no text
+  const LanguagePart language = language_part(config);
+  if (!language.family && language.key.empty() && find_tower(language.type)) return of_tower(config, reader);
+  const std::string &part = language.key, &type = language.type;
   FileReading file(config, part);
+  file.text("model_type");
   Resolved answer;
   answer.reader = reader;
-  const std::string outer = config.text("model_type").value_or("");
-  std::string type = file.text("model_type").value_or(outer);
-  const Family* family = find_family(type, outer, config.kind("layer_types") != Config::Kind::absent);
+  const Family* family = language.family;
   const bool jina =
       family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi";
   if (jina) family = find_family("jina_bert");  // the type that its own code goes by
@@ -294,9 +294,10 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.known = family != nullptr;
   answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
   if (!part.empty())
-    answer.because.push_back({"part", part, part, "the language part of a multimodal model"});
-  answer.because.push_back({"family", answer.family,
-                            file.has("model_type") ? file.at("model_type") : "model_type",
+    answer.because.push_back({"part", part, language.filled_in ? "" : part,
+                              language.filled_in ? "the file has no such object: that of the class"
+                                                 : "the language part of a multimodal model"});
+  answer.because.push_back({"family", answer.family, language.named_by,
                             family ? "model_type" : "not a known family: explained from its keys alone"});
   if (!family) {
     answer.remarks.push_back({"model_type",
@@ -312,7 +313,7 @@ Resolved resolve(const Config& config, Reader reader) {
                               kOwnCode});
   } else if (std::find(family->own_code.begin(), family->own_code.end(), type) != family->own_code.end()) {
     answer.remarks.push_back(
-        {file.has("model_type") ? file.at("model_type") : "model_type",
+        {language.named_by,
          "transformers 5.23 has no class of this name; shown here is what the model's own code computes",
          kOwnCode});
   }
@@ -335,6 +336,7 @@ Resolved resolve(const Config& config, Reader reader) {
     remark_layer_overrides(file, *family, sizes, answer.remarks);
     remark_refusals(config, answer.remarks);
   }
+  if (reader == Reader::v5) answer.towers = resolve_towers(config);
   if (reader != Reader::v5)  // which may read on where transformers 5.23 stops
     for (Remark& remark : answer.remarks) remark.refused = false;
   remark_unread(file, answer);

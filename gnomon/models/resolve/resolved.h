@@ -59,7 +59,8 @@ struct LayerPosition {
   double scale = 0;    // factor on q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
   bool causal = true;  // a query sees no key after it
   KeptKeys kept;
-  // Empty: attention. Else the layer has none, so no position, no heads and no cache of keys: "linear_attention", "conv", "moe".
+  // Empty: attention. Else the layer has none between tokens, so no position, no heads and no cache of keys: "linear_attention",
+  // "conv", "moe", "fourier", "latents".
   std::string mixer;
   std::string
       component;  // empty; "encoder" or "decoder" in a model with both; "indexer" for DeepSeek's second attention
@@ -80,6 +81,37 @@ struct Remark {
   bool refused = false;      // transformers 5.23 raises an error for it: no model computes these numbers
 };
 
+// A tower for images or sound beside the language model, or a file of one alone: what transformers 5.23 does with position in it.
+// All of its layers turn alike.
+struct Tower {
+  std::string part;       // the object that configures it, "vision_config"; empty: the document itself does
+  std::string component;  // "encoder" in a file that has a decoder as well; else empty
+  std::string type;       // its model_type
+  bool known = false;     // false: gnomon has no row of it, or cannot read it, and the rest is empty
+  std::string wrong;      // why it cannot
+  bool sound = false;     // it reads sound, not images
+  std::int64_t layers = 0, width = 0;
+  LayerPosition position;         // heads, and the encodings inside attention
+  std::vector<std::string> axes;  // what each coordinate of the rotation is: "row", "column"
+  std::string coordinates;        // where they begin, or what they count; empty: patches from 0 on
+  std::string unit;               // what a coordinate of 1 is; empty: a patch
+  std::string window;             // layers that see a part of the image, in words; empty: none
+  // Added to the patches, or to the frames: "add(learned(length=577), scale=off)". by_coordinates: a row of a table for the column
+  // plus one for the row, which no spec says.
+  Spec input;
+  bool by_coordinates = false;
+  std::int64_t rows = 0;     // of that table; of each of two
+  std::int64_t first = 0;    // row of the first patch
+  std::int64_t beside = 0;   // rows of tokens that are no patches
+  std::int64_t without = 0;  // tokens that have neither a row nor a turn
+  std::int64_t grid_rows = 0,
+               grid_columns = 0;  // patches of an image of the size that the file says; 0: it says none
+  std::string
+      resized;  // how rows are resampled for an image of another size, "bicubic"; empty: the class refuses it
+  bool asked = false;  // only where interpolate_pos_encoding is true, else the class refuses it
+  std::vector<Because> because;
+};
+
 // The position settings of a model's file, as one reader understands them.
 struct Resolved {
   std::string family;  // "llama"; for an unknown family, its model_type
@@ -94,6 +126,8 @@ struct Resolved {
   std::vector<Because> because;       // reasons for the values above
   std::vector<LayerPosition> layers;  // one for each, in order
   std::vector<Remark> remarks;
+  std::vector<Tower> towers;  // for transformers 5.23
+  bool tower_alone = false;   // the file has no language model: the layers above are those of its tower
 };
 
 // Throws Error(input) for impossible values (a negative width, a list with the wrong number of layers), Error(usage) for a reader

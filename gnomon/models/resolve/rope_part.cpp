@@ -212,6 +212,7 @@ class Rope {
     if (facts_.backward) write("direction", "backward");
     if (facts_.backward) because("direction", "backward", "", "no key sets it: fixed by the family");
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
+    if (facts_.streams == StreamOrder::rows_columns) return rows_and_columns();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
     const auto parts = own ? time_first(*own, facts_.streams) : sections_of(facts_.sections);
@@ -220,6 +221,17 @@ class Rope {
       return;
     option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
+  }
+  void rows_and_columns() {
+    const double half = double(rotated_) / 4;
+    if (rotated_ % 4)
+      dict_.wrong("partial_rotary_factor",
+                  "a share that gives a multiple of four channels (the class's own rule)");
+    encoding_.name = "mrope";
+    write("sections", std::vector<double>{0, half, half});
+    write("order", "alternating");
+    because("sections", encoding_.options[encoding_.options.size() - 2].second.print(), "",
+            "row and column in turns, half of the pairs each; a word has the same number for both");
   }
   // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
   bool rest_follows_time(const std::vector<double>& stated) {
@@ -454,12 +466,13 @@ class Rope {
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
-    if (facts_.sections.empty()) return;
+    if (facts_.sections.empty() && facts_.streams != StreamOrder::rows_columns) return;
     const auto own = dict_.list("mrope_section");
-    const auto parts = own ? *own : sections_of(facts_.sections);
-    const double pairs = std::accumulate(parts.begin(), parts.end(), 0.0);
     const std::string key = (own ? dict_.find("mrope_section") : dict_.find("rope_type"))->key;
-    if (facts_.streams == StreamOrder::sections && 2 * pairs != double(rotated_))
+    const bool all = facts_.streams == StreamOrder::sections;  // each pair follows one of them
+    const auto parts = own || !all ? own.value_or(std::vector<double>{}) : sections_of(facts_.sections);
+    const double pairs = std::accumulate(parts.begin(), parts.end(), 0.0);
+    if (all && 2 * pairs != double(rotated_))
       refuse(key,
              text("the sections have the sum ", shortest(pairs), ", and ", rotated_ / 2,
                   " pairs turn: transformers 5.23 raises RuntimeError when the model runs"),

@@ -38,6 +38,7 @@ class V5 {
         break;
       case RopeDicts::as_written:
       case RopeDicts::filled:
+      case RopeDicts::filled_by_kind:
         as_written();
         break;
       case RopeDicts::copied:
@@ -266,21 +267,39 @@ class V5 {
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (!file_.has(in) && rope_.standard.empty())
       file_.wrong(in, "an object with a dictionary for each layer type: the class has none by itself");
-    if (!file_.has(in)) return standard_kinds();
+    if (!file_.has(in) && rope_.dicts != RopeDicts::filled_by_kind) return standard_kinds();
+    if (rope_.dicts == RopeDicts::filled_by_kind) only_kinds(in);
     for (const std::string& label : labels_) {
       const std::string object = text(in, ".", label);
-      if (file_.kind(object) == Config::Kind::absent)
+      if (file_.kind(object) == Config::Kind::absent && rope_.dicts != RopeDicts::filled_by_kind)
         file_.wrong(in, text("an object with a dictionary for each layer type: there is none for ", label));
       if (file_.kind(object) == Config::Kind::null) {
+        if (rope_.dicts == RopeDicts::filled_by_kind)
+          file_.wrong(object, "a dictionary, or no such key: the class fills in what it leaves out");
         out_.kinds.emplace_back(label, std::nullopt);
         continue;
       }
       RopeDict dict = RopeDict::read(file_, object, "from the dictionary");
       if (rope_.dicts == RopeDicts::filled) fill(dict, theta(rope_.theta_key, rope_.theta));
+      if (rope_.dicts == RopeDicts::filled_by_kind) fill_kind(dict, label);
       const std::string type = dict.word("rope_type").value_or("default");
       if (rope_.partial != 0 && type == "default") dict.set_default("partial_rotary_factor", *partial());
       out_.kinds.emplace_back(label, std::move(dict));
     }
+  }
+  void only_kinds(std::string_view object) {
+    const Config own = Config::parse(rope_.standard, "rope_parameters of the class");
+    for (const std::string& key : file_.keys(object))
+      if (!own.has(key))
+        file_.wrong(object, text("a dictionary for each layer type: this class raises an error for ", key));
+  }
+  // What the dictionary leaves out is the top level's base, then the class's for this kind.
+  void fill_kind(RopeDict& dict, std::string_view label) {
+    if (const auto x = file_.number(rope_.theta_key))
+      dict.set_default("rope_theta", theta(rope_.theta_key, *x));
+    const Config own = Config::parse(rope_.standard, "rope_parameters of the class");
+    const RopeDict standard = RopeDict::standard(own, label, "no key sets it: rope_parameters of the class");
+    for (const auto& [name, value] : standard.values()) dict.set_default(name, RopeValue(value));
   }
   void copied() {
     const std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";

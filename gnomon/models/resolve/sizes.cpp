@@ -55,21 +55,22 @@ std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
 std::int64_t runs_of(FileReading& file, const Reruns& reruns) {
   if (reruns.stack_key.empty() || file.has(reruns.stack_key)) return 1;
   const auto number = [&](std::string_view key, std::int64_t standard) {
-    return file.whole(key, 1, most::layers).value_or(standard);
+    return key.empty() ? standard : file.whole(key, 1, most::layers).value_or(standard);
   };
   return number(reruns.outer_key, reruns.outer) * (number(reruns.inner_key, reruns.inner) + 1);
 }
 
 std::int64_t layers_of_runs(FileReading& file, const Family& family, SizeReader& read) {
   const std::string_view key = family.keys.layers;
-  const std::int64_t counted =
-      read.size_by(SizeKeys{}.layers, "layers", key, family.sizes.layers, most::layers);
+  const std::int64_t counted = read.size_by(family.keys.apart ? key : SizeKeys{}.layers, "layers", key,
+                                            family.sizes.layers, most::layers);
   const std::int64_t runs = runs_of(file, family.reruns);
   if (runs == 1) return counted;
   if (runs > most::layers / counted)
     file.wrong(key, text("with ", runs, " runs of each layer at most ", most::layers, " in all"));
-  return read.say("layers", runs * counted, file.at(key),
-                  text("each runs ", runs, " times, and keeps other keys each time"));
+  return read.say(
+      "layers", runs * counted, file.at(key),
+      text("each runs ", runs, " times", family.mixer.empty() ? ", and keeps other keys each time" : ""));
 }
 
 // As many as the number, the list or the letters say.
@@ -152,7 +153,8 @@ std::int64_t head_of(FileReading& file, const Family& family, const Sizes& s, Si
 }
 void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes& s) {
   if (family.per_kv_key.empty())
-    s.heads = read.size_by(SizeKeys{}.heads, "heads", family.keys.heads, family.sizes.heads, most::heads);
+    s.heads = read.size_by(family.keys.apart ? family.keys.heads : SizeKeys{}.heads, "heads",
+                           family.keys.heads, family.sizes.heads, most::heads);
   s.kv_heads = kv_heads_of(file, family, s.heads, read);
   if (!family.per_kv_key.empty()) s.heads = heads_of_groups(file, family, s.kv_heads, read);
   if (family.share.width || family.share.ratio) {
@@ -195,7 +197,7 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
                 ? read.size("width", width, own.width, most::width)
                 : read.size_by(common.width, "width", keys.width, own.width, most::width);
   s.layers = layer_count(file, family, read);
-  if (family.method != Method::recurrence) read_heads(file, family, read, s);
+  if (family.method != Method::recurrence && family.mixer.empty()) read_heads(file, family, read, s);
   // MPT has no second name for max_seq_len.
   const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
   if (own.longest || file.has(keys.longest) || file.has(longest))

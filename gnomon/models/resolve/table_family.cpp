@@ -5,11 +5,17 @@
 namespace gnomon {
 namespace {
 
-// Rows before that of the first token: RoBERTa counts on from pad_token_id, OPT and BART from 2.
+// Rows that the class computes, in place of learned ones.
+bool computes_sines(const Resolving& task) {
+  const PlaceTable& table = task.family.table;
+  if (table.sines.empty()) return false;
+  return table.learned_key.empty() || !task.file.flag(table.learned_key).value_or(true);
+}
+// Rows before that of the first token: RoBERTa counts on from pad_token_id, OPT and BART from 2, TrOCR by its kind of rows.
 std::int64_t rows_before(const Resolving& task) {
   const PlaceTable& table = task.family.table;
   auto& because = task.answer.because;
-  if (table.padded) {
+  if (table.padded || (computes_sines(task) && !table.learned_key.empty())) {
     const bool said = !table.pad_fixed && task.file.has("pad_token_id");
     const std::int64_t pad = said ? *task.file.whole("pad_token_id", 0, 1 << 24) : table.pad;
     because.push_back({"offset", text(pad + 1), said ? task.file.at("pad_token_id") : "",
@@ -21,12 +27,6 @@ std::int64_t rows_before(const Resolving& task) {
   return table.offset;
 }
 
-// Sines that the class computes, row `before` of which is the first token's; they end only where the class says so.
-bool computes_sines(const Resolving& task) {
-  const PlaceTable& table = task.family.table;
-  if (table.sines.empty()) return false;
-  return table.learned_key.empty() || !task.file.flag(table.learned_key).value_or(true);
-}
 Spec beside_words(const Resolving& task, std::int64_t rows) {
   const PlaceTable& table = task.family.table;
   const bool sines = computes_sines(task);
@@ -93,8 +93,14 @@ void resolve_table(const Resolving& task) {
                                            ? std::vector<LayerKind>(std::size_t(task.sizes.layers))
                                            : read_layers(task.file, task.family, task.sizes);
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
-    LayerPosition layer = make_layer(task, kinds[std::size_t(l)], parts);
-    layer.scale = attention_scale(task, l, layer);
+    const LayerKind& kind = kinds[std::size_t(l)];
+    const bool mixes = !task.family.mixer.empty() || !attends(kind.type);
+    LayerPosition layer = make_layer(task, kind, mixes ? std::vector<SpecPart>() : parts);
+    if (mixes) {
+      layer.mixer = task.family.mixer.empty() ? kind.type : std::string(task.family.mixer);
+    } else {
+      layer.scale = attention_scale(task, l, layer);
+    }
     layer.number = l;
     answer.layers.push_back(std::move(layer));
   }

@@ -75,7 +75,8 @@ Findings unread(const LintContext& file) {
 
 // By version 4 alone: what both refuse, file-refused says.
 Findings refused_by_v4(const LintContext& file) {
-  if (file.gguf() || !file.read_by(Reader::v5) || file.read_by(Reader::v4)) return {};
+  const Resolved* now = file.read_by(Reader::v5);
+  if (file.gguf() || !now || now->tower_alone || file.read_by(Reader::v4)) return {};
   return {finding(file, file.refused_key(Reader::v4), kText.at("refused-by-version-4", "expected"),
                   said<"refusal">(kText.at("refused-by-version-4", "says"), file.refusal(Reader::v4)))};
 }

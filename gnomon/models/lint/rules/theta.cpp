@@ -140,7 +140,8 @@ bool windowed(const LayerPosition& layer) {
 
 Findings theta_short(const LintContext& file) {
   const Resolved* read = file.read_by(Reader::v5);
-  if (!read || !read->longest) return {};
+  if (!read || !read->longest || read->tower_alone)
+    return {};  // a tower turns by rows and columns, not tokens
   for (const LayerPosition* one : different_layers(read->layers, read->layers.size())) {
     const LayerPosition& layer = *one;
     if (windowed(layer)) continue;

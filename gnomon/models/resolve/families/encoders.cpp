@@ -7,6 +7,10 @@ constexpr std::string_view kUltrabertRope =
     R"({"full_attention": {"rope_type": "default", "rope_theta": 2560000},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000}})";
 
+constexpr std::string_view kNeoMmeRope =
+    R"({"full_attention": {"rope_type": "default", "rope_theta": 1000000, "partial_rotary_factor": 0.25},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 1}})";
+
 // Encoders of text that turn, and decoders made from them.
 const Family kFamilies[] = {
     {.name = "eurobert",
@@ -66,12 +70,52 @@ const Family kFamilies[] = {
      .windows = kUntyped,
      .rope = {.theta_key = {}, .pairing = Pairing::adjacent, .dicts = RopeDicts::base_only}},
     {.name = "ultrabert",
-     .types = {"ultrabert", "ultravbert"},
+     .types = {"ultrabert"},
      .sizes = {4096, 32, 32, 0, 0, 32768},
      .width_by_heads = true,
      .causal = false,
      .windows = {.which = WindowRule::Which::all_but, .every = 3, .full_at = 1, .standard = 128, .more = 1},
      .rope = {.dicts = RopeDicts::as_written, .standard = kUltrabertRope, .fills_null_head = true}},
+    {.name = "gpt_neox_japanese",
+     .types = {"gpt_neox_japanese"},
+     .sizes = {2560, 32, 32, 0, 0, 2048},
+     .keys = kNoGroups,
+     .width_by_heads = true,
+     .windows = kUntyped,
+     .rope =
+         {.theta_key = "rotary_emb_base", .partial = 1, .partial_key = "rotary_pct", .plain_partial = true}},
+    {.name = "neomme",
+     .types = {"neomme"},
+     .sizes = {1024, 17, 16, 4, 64, 16384},
+     .causal = false,
+     .windows = {.which = WindowRule::Which::all_but,
+                 .every = 6,
+                 .full_at = 1,
+                 .last_full = true,
+                 .standard = 256,
+                 .more = 1,
+                 .second = 1024},
+     .rope = {.dicts = RopeDicts::filled_by_kind,
+              .plain_partial = true,
+              .standard = kNeoMmeRope,
+              .streams = StreamOrder::rows_columns}},
+    {.name = "t5gemma2",
+     .types = {"t5gemma2_text"},
+     .sizes = {2304, 26, 8, 4, 256, 131072},
+     .width_by_heads = true,
+     .causal = false,
+     .scale = AttentionScale::by_scalar,
+     .scale_standard = 256,
+     .windows = {.which = WindowRule::Which::all_but,
+                 .every = 6,
+                 .full_at = 1,
+                 .every_key = "sliding_window_pattern",
+                 .standard = 4096,
+                 .split = true},
+     .rope = {.theta = 1e6,
+              .sliding_theta = 1e4,
+              .sliding_theta_key = "rope_local_base_freq",
+              .dicts = RopeDicts::by_kind}},
 };
 
 }  // namespace

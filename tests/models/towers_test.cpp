@@ -1,0 +1,258 @@
+// What the towers of transformers 5.23 did with position when they ran (tests/golden/make_towers.py), against what gnomon explains from
+// their files.
+#include "gnomon/models/resolve/towers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/encoding.h"
+#include "gnomon/models/resolve/family.h"
+#include "gnomon/models/resolve/numbers.h"
+#include "gnomon/spec/scheme.h"
+#include "tests/models/resolver_support.h"
+
+namespace gnomon {
+namespace {
+
+const Json& recorded() {
+  static const Json all = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "towers.json"));
+  return all;
+}
+Config file_of(const Json& json) { return Config::parse(json.dump(), "config.json"); }
+
+// Angles of a pair for one row, for one column, and at the first patch.
+struct Angles {
+  double row, column, origin;
+};
+std::map<std::pair<std::int64_t, std::int64_t>, Angles> angles_of(const Tower& t, const Json& grid) {
+  std::map<std::pair<std::int64_t, std::int64_t>, Angles> all;
+  for (const TurnedPair& pair : pairs_of(t.position)) {
+    const bool by_row = t.axes.at(std::size_t(pair.axis)) == "row";
+    const double patches = grid[by_row ? 0 : 1];
+    const double step = t.unit.empty() ? 1 : 2 / patches;
+    const double first = !t.unit.empty() ? -1 + 1 / patches : t.coordinates.empty() ? 0 : 1;
+    all[{pair.low, pair.high}] = {by_row ? step * pair.frequency : 0, by_row ? 0 : step * pair.frequency,
+                                  first * pair.frequency};
+  }
+  return all;
+}
+bool same_angle(double a, double b) { return std::abs(std::remainder(a - b, 2 * std::numbers::pi)) <= 5e-6; }
+
+std::string wrong_turns(const Tower& t, const Json& c) {
+  if (!c.contains("pairs")) return pairs_of(t.position).empty() ? "" : "it turns";
+  const auto own = angles_of(t, c.at("grid"));
+  if (own.size() != c.at("pairs").size()) return text(own.size(), " pairs");
+  for (const Json& pair : c.at("pairs")) {
+    const auto at = own.find({pair[0], pair[1]});
+    if (at == own.end()) return text("no pair ", pair.dump());
+    const Angles& a = at->second;
+    if (!same_angle(a.row, pair[2]) || !same_angle(a.column, pair[3]))
+      return text("pair ", pair.dump(), ": ", a.row, " for a row, ", a.column, " for a column");
+    if (!same_angle(a.origin, pair[4])) return text("pair ", pair.dump(), " begins at ", a.origin);
+  }
+  return {};
+}
+
+std::string wrong_rows(const Tower& t, const Json& table) {
+  if (t.rows != table.at("rows")) return text(t.rows, " rows");
+  if (t.by_coordinates != table.contains("sum")) return "rows for columns and rows, or not";
+  if (t.by_coordinates) return {};
+  std::int64_t patches = 0, without = 0, others = 0, first = -1;
+  for (std::size_t n = 0; n < table.at("of").size(); ++n) {
+    const Json& row = table.at("of")[n];
+    if (row.is_null()) {
+      ++without;
+      continue;
+    }
+    if (row == -1) return "rows of this size are resampled";
+    if (row >= t.first && row < t.first + t.grid_rows * t.grid_columns) {
+      if (first < 0) first = row;
+      ++patches;
+    } else {
+      ++others;
+    }
+  }
+  if (t.sound)
+    return patches + others == t.rows && t.resized.empty() && table.at("other").at("plain") == "refused"
+               ? ""
+               : "frames";
+  if (first != t.first || patches != t.grid_rows * t.grid_columns || others != t.beside ||
+      without != t.without)
+    return text(patches, " patches from row ", first, ", ", others, " others, ", without, " without");
+  const Json& other = table.at("other");
+  const Json plain = t.resized.empty() || t.asked ? Json("refused") : Json(t.resized);
+  if (other.at("plain") != plain) return text("another size: ", plain.dump());
+  return other.contains("asked") == t.asked && (!t.asked || other.at("asked") == t.resized)
+             ? ""
+             : "another size that is asked for";
+}
+std::string wrong_sines(const Tower& t, const Json& values) {
+  const auto encoding = make_encoding(*t.input.input, {t.width, 1, t.width, 1, false});
+  for (const Json& value : values) {
+    const std::vector<double> place{value[0].get<double>()};
+    const double own =
+        part<InputPart>(*encoding)->input(Scene{place, {}, {}, {}}, 0, value[1].get<std::int64_t>());
+    if (!(std::abs(own - value[2].get<double>()) <= 2e-6)) return text("frame ", value.dump(), ": ", own);
+  }
+  return {};
+}
+
+// The first difference from what the class did, in words; empty: none.
+std::string difference(const Tower& t, const Json& c) {
+  if (!t.known) return "unknown";
+  if (Json::array({t.position.heads, t.position.head_dim}) != c.at("heads"))
+    return text(t.position.heads, " heads");
+  if (const auto wrong = wrong_turns(t, c); !wrong.empty()) return wrong;
+  if (c.contains("still") && c.at("still") != t.without + (c.at("still") == 0 ? 0 : 1))
+    return "tokens that do not turn";
+  if (!c.contains("table")) return t.rows == 0 ? "" : "a table";
+  if (const auto wrong = wrong_rows(t, c.at("table")); !wrong.empty()) return wrong;
+  const bool sines = t.input.input && t.input.input->name == "sinusoidal";
+  if (sines != c.at("table").contains("sines")) return "rows that the class computes, or not";
+  return sines ? wrong_sines(t, c.at("table").at("sines")) : "";
+}
+Tower tower_in(const Json& file) { return resolve_towers(file_of(file)).at(0); }
+
+TEST(Towers, EveryKnownTowerDoesWhatItsClassDoes) {
+  std::set<std::string> compared;
+  for (const Json& c : recorded().at("towers")) {
+    EXPECT_EQ(difference(tower_in(c.at("config")), c), "") << c.dump();
+    compared.insert(c.at("type"));
+  }
+  for (const TowerRow& row : tower_rows())
+    for (const std::string_view type : row.types)
+      EXPECT_TRUE(compared.contains(std::string(type))) << type << " is not compared";
+}
+
+TEST(Towers, AFileThatSaysNothingIsTheClassOfFullSize) {
+  for (const Json& c : recorded().at("towers")) {
+    const Tower t = tower_in({{"model_type", c.at("type")}});
+    const Json& want = c.at("bare");
+    EXPECT_EQ(t.width, want.at("width")) << c.at("type");
+    EXPECT_EQ(t.layers, want.at("layers")) << c.at("type");
+    EXPECT_EQ(t.position.heads, want.at("heads")) << c.at("type");
+    EXPECT_EQ(t.rows ? Json(t.rows) : Json(), want.at("rows")) << c.at("type");
+  }
+}
+
+// Within a larger model, whose object names the tower, or does not.
+TEST(Towers, LargerModelsHaveTheTowersOfTheirClasses) {
+  std::set<std::string> classes, rows;
+  for (const auto& [larger, parts] : recorded().at("within").items())
+    for (const auto& [part, own] : parts.items()) {
+      const Json& type = own[0];
+      if (part.starts_with("vlm_config")) continue;  // the tower of the model that it keeps
+      classes.insert(text(larger, " ", type.get<std::string>()));
+      Json inside{{"depth", 3}};
+      Json file{{"model_type", larger}};
+      const Json::json_pointer where("/" + std::string(part.starts_with("thinker") ? "thinker_config/" : "") +
+                                     part.substr(part.rfind('.') + 1));
+      file[where] = inside;
+      const auto towers = resolve_towers(file_of(file));
+      ASSERT_EQ(towers.size(), 1u) << file.dump();
+      EXPECT_EQ(towers[0].part, part);
+      ASSERT_NE(find_tower(towers[0].type), nullptr) << file.dump();
+      EXPECT_EQ(find_tower(towers[0].type), find_tower(type.get<std::string>())) << file.dump();
+      EXPECT_EQ(towers[0].layers, 3) << file.dump();
+      if (own[1].is_null()) continue;
+      file[where]["model_type"] = "deit";  // which the class takes, or does not look at
+      const auto named = resolve_towers(file_of(file));
+      EXPECT_EQ(named.at(0).type == "deit", own[1].get<bool>()) << file.dump();
+    }
+  for (const TowerRow& row : tower_rows())
+    for (const auto& list : {row.within, row.fixed})
+      for (const std::string_view larger : list)
+        EXPECT_TRUE(recorded().at("within").contains(std::string(larger))) << larger << " has no such tower";
+}
+
+TEST(Towers, StandBesideTheLanguageModel) {
+  const Resolved answer = resolve(file_of(
+      {{"model_type", "llava"},
+       {"vision_config", {{"model_type", "clip_vision_model"}, {"image_size", 336}, {"patch_size", 14}}},
+       {"audio_config", {{"model_type", "of_somebody"}}},
+       {"text_config", {{"model_type", "llama"}}}}));
+  EXPECT_FALSE(answer.tower_alone);
+  EXPECT_EQ(answer.family, "llama");
+  ASSERT_EQ(answer.towers.size(), 2u);
+  EXPECT_EQ(answer.towers[0].rows, 577);
+  EXPECT_EQ(answer.towers[0].input.print(), "add(learned(length=577), scale=off)");
+  EXPECT_FALSE(answer.towers[1].known);
+  EXPECT_TRUE(resolve(file_of({{"model_type", "llama"}})).towers.empty());
+}
+
+TEST(Towers, ATowerAloneIsExplained) {
+  const Resolved answer = resolve(file_of({{"model_type", "siglip_vision_model"}}));
+  EXPECT_TRUE(answer.known && answer.tower_alone);
+  EXPECT_EQ(answer.layers.size(), 12u);
+  EXPECT_EQ(answer.trained_length, 196);
+  EXPECT_THROW(resolve(file_of({{"model_type", "vit"}}), Reader::vllm), Error);
+  EXPECT_THROW(resolve(file_of({{"model_type", "vit"}, {"patch_size", 0}})), Error);
+  EXPECT_THROW(resolve(file_of({{"model_type", "pixtral"}, {"head_dim", 64}, {"num_attention_heads", 512}})),
+               Error);
+}
+
+// Whisper's decoder is the language model of its file.
+TEST(Towers, TheDecoderOfWhisperHasItsOwnTable) {
+  for (const Json& c : recorded().at("towers")) {
+    if (!c.contains("decoder")) continue;
+    const Json& want = c.at("decoder");
+    const Resolved answer = resolve(file_of(c.at("config")));
+    EXPECT_TRUE(answer.known && answer.causal && !answer.tower_alone);
+    EXPECT_EQ(answer.layers.size(), want.at("layers"));
+    EXPECT_EQ(Json::array({answer.layers[0].heads, answer.layers[0].head_dim}), want.at("heads"));
+    EXPECT_EQ(answer.longest, want.at("rows"));
+    EXPECT_EQ(answer.table_first, want.at("of")[0]);
+    EXPECT_EQ(want.at("of").back(), answer.table_first + std::int64_t(want.at("of").size()) - 1);
+    EXPECT_EQ(answer.towers.at(0).component, "encoder");
+  }
+}
+
+// What cannot be read beside a language model is said, and the language model is explained.
+TEST(Towers, AnImpossibleTowerIsSaid) {
+  const Resolved answer = resolve(file_of({{"model_type", "qwen2_vl"},
+                                           {"vision_config", {{"embed_dim", 60}}},
+                                           {"text_config", {{"hidden_size", 8192}}}}));
+  ASSERT_EQ(answer.towers.size(), 1u);
+  EXPECT_FALSE(answer.towers[0].known);
+  EXPECT_NE(answer.towers[0].wrong, "");
+  EXPECT_EQ(answer.layers.size(), 80u);
+}
+
+// Another pairing, axis, base, place, row or interpolation is told apart.
+TEST(Towers, AnotherConventionDiffers) {
+  std::set<std::string> told;
+  for (const Json& c : recorded().at("towers"))
+    for (const std::string change :
+         {"pair", "axis", "angle", "origin", "heads", "rows", "of", "other", "sines"}) {
+      Json other = c;
+      if (c.contains("pairs")) {
+        Json& pair = other["pairs"].front();
+        if (change == "pair") pair[1] = pair[1].get<std::int64_t>() + 1;
+        if (change == "axis") std::swap(pair[2], pair[3]);
+        if (change == "angle") pair[2] = pair[2].get<double>() + 1e-3;
+        if (change == "origin") pair[4] = pair[4].get<double>() + 1e-3;
+      }
+      if (change == "heads") other["heads"][1] = 99;
+      if (c.contains("table")) {
+        Json& table = other["table"];
+        if (change == "rows") table["rows"] = 1234;
+        if (change == "of" && table.contains("of") && !table.contains("sines")) table["of"].back() = nullptr;
+        if (change == "other" && table.contains("other")) table["other"]["plain"] = "nearest";
+        if (change == "sines" && table.contains("sines")) table["sines"][3][2] = 0.25;
+      }
+      if (other == c) continue;
+      EXPECT_NE(difference(tower_in(c.at("config")), other), "") << c.at("type") << " " << change;
+      told.insert(change);
+    }
+  EXPECT_EQ(told.size(), 9u);
+}
+
+}  // namespace
+}  // namespace gnomon
