@@ -47,7 +47,7 @@ using Floats = std::vector<float, Aligned<float, true>>;    // owned numbers; re
 using Scratch = std::vector<float, Aligned<float, false>>;  // owned numbers; write them before you read them
 
 // Distance in numbers between rows of an activation, each with `width` numbers. A distance that is a multiple of 64 would put the
-// columns of many rows onto few cache sets. The products dyᵀ·x would then run at half speed (bench_products).
+// columns of many rows onto few cache sets. The products dyᵀ·x would then run at half speed (gnomon bench product.dw).
 inline std::int64_t row_step(std::int64_t width) { return width + 16; }
 
 // Rows of numbers; row n starts n·step numbers after the first.

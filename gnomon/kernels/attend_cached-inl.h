@@ -83,7 +83,7 @@ class CachedHead {
   }
 
   // Block by block and part by part: while a part is multiplied, the same part of the block that comes next is fetched.
-  // Left to itself a decoded token takes twice as long (bench_attend). An address beyond the array fetches nothing.
+  // Left to itself a decoded token takes twice as long (gnomon bench decode). An address beyond the array fetches nothing.
   static constexpr std::int64_t kPart = 32;
   static void fetch(const float* part) {
     for (std::int64_t n = 0; n < kPart * kBlock; n += 16) hwy::Prefetch(part + n);

@@ -66,13 +66,16 @@ class Head : public Logits {
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
     pack_keys();
     pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
-    dp_.resize(bq_ * ld_);
+    dp_.resize(bq_ * ld_), mean_.resize(bq_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
   }
   void begin_backward(std::int64_t i0, std::int64_t ni) {
     begin_rows(i0, ni);
     dq_.assign(bq_ * Kp_, 0.0f);
+    // No sum divides what the stick leaves; 0·lse is NaN where the row is.
+    for (std::int64_t i = i0; i < i0 + ni; ++i)
+      mean_[std::size_t(i - i0)] = sticks() ? 0 * t_.lse[i] : dot(t_.dout.row(i), t_.out.row(i), s_.D);
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.begin_gradients(); }) kind.begin_gradients();
     });
@@ -196,7 +199,8 @@ class Head : public Logits {
         hn::StoreU(p, F(), s + b);
         sum_now = hn::Add(sum_now, p);
       }
-      const float shrink = tame_ && most - now < kNothing ? 0.0f : std::exp(most - now);
+      const float rise = now - most;
+      const float shrink = rise == 0 ? 1.0f : tame_ && -rise < kNothing ? 0.0f : std::exp(-rise);
       total = summed() ? total * shrink + sum(sum_now) : total * shrink;
       if (shrink != 1.0f) {
         for (std::int64_t c = 0; c < Dp_; c += N_)
@@ -227,8 +231,7 @@ class Head : public Logits {
     Late bias = late_bias(tile, a);
     const bool may_hide = late_extras();
     if (may_hide) add_extras(tile, {a, from, n}, std::exchange(bias, {}));
-    // No sum divides what the stick leaves; 0·lse is NaN where the row is.
-    const V mean = set(sticks() ? 0 * lse : dot(t_.dout.row(i), t_.out.row(i), s_.D));
+    const V mean = set(mean_[std::size_t(a)]);
     std::int64_t b = 0;
     for (; b < n; b += N_) {
       V p = first(weight(hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
@@ -282,7 +285,7 @@ class Head : public Logits {
   }
 
   const bool mixed_;
-  Scratch most_, total_;
+  Scratch most_, total_, mean_;  // of the rows of a tile; mean: Σ_j p dp
 };
 
 }  // namespace gnomon::HWY_NAMESPACE
