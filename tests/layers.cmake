@@ -27,7 +27,7 @@ set(study/settings core spec nn files study/data)
 set(study/run core kernels spec nn files study/data study/settings)
 set(study/plan core nn files study/statistics study/data study/settings study/run)
 set(study/results core encodings study/statistics study/data study/settings study/run study/plan)
-set(study core study/plan study/results)
+set(study core kernels study/plan study/results)
 set(pages core encodings spec nn c files lens models/resolve models/explain models/lint models/extend models/check models/run
           models/inspect study/statistics study/data study/settings study/run study/plan study/results study report)
 # Claims are a library of their own, which is not installed.

@@ -31,12 +31,14 @@ HWY_INLINE hn::Vec<D> every_fourth(D d, const Strided<float>& x, std::int64_t t,
   }
 }
 // to[n·step + r] = x[t + r, c + n] for a vector of rows and four columns.
-HWY_INLINE void transpose(const Strided<float>& x, std::int64_t t, std::int64_t c, float* to, std::int64_t step) {
+HWY_INLINE void transpose(const Strided<float>& x, std::int64_t t, std::int64_t c, float* to,
+                          std::int64_t step) {
   const F d;
   const hn::Repartition<std::uint64_t, F> two;
   const V r0 = every_fourth(d, x, t, c), r1 = every_fourth(d, x, t + 1, c);
   const V r2 = every_fourth(d, x, t + 2, c), r3 = every_fourth(d, x, t + 3, c);
-  const auto low01 = hn::BitCast(two, hn::InterleaveLower(d, r0, r1)), low23 = hn::BitCast(two, hn::InterleaveLower(d, r2, r3));
+  const auto low01 = hn::BitCast(two, hn::InterleaveLower(d, r0, r1)),
+             low23 = hn::BitCast(two, hn::InterleaveLower(d, r2, r3));
   const auto high01 = hn::BitCast(two, hn::InterleaveUpper(d, r0, r1)),
              high23 = hn::BitCast(two, hn::InterleaveUpper(d, r2, r3));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(two, low01, low23)), d, to);

@@ -4,6 +4,7 @@
 
 #include "gnomon/core/array.h"
 #include "gnomon/core/check.h"
+#include "gnomon/core/text.h"
 #include "gnomon/kernels/multiply.h"
 #include "gnomon/kernels/pointwise.h"
 
@@ -35,10 +36,18 @@ void no_products(const Matmul& s, float* c, const float* bias) {
 
 }  // namespace
 
-std::string product_library() { return by::name(); }
+bool multiplies_in(Precision precision) {
+  return precision == Precision::float32 || by::multiplies_bfloat16();
+}
+
+std::string product_library(Precision precision) {
+  if (precision == Precision::float32) return by::name();
+  return text(by::name(), multiplies_in(precision) ? " in bfloat16" : " in float32 for bfloat16");
+}
 
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias) {
-  const Matmul s = with_steps(shape);
+  Matmul s = with_steps(shape);
+  if (!multiplies_in(s.precision)) s.precision = Precision::float32;
   const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
   check_extents("matmul",
                 {{"M", s.M, 0, kMostNumbers}, {"N", s.N, 0, kMostNumbers}, {"K", s.K, 0, kMostNumbers}});
@@ -51,14 +60,21 @@ void matmul(const Matmul& shape, const float* a, const float* b, float* c, const
 }
 
 void linear(const Linear& s, const float* x, const float* weight, const float* bias, float* y) {
-  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed, .lda = s.x_step, .ldc = s.y_step}, x,
-         weight, y, bias);
+  matmul({.M = s.N,
+          .N = s.out,
+          .K = s.in,
+          .b_op = Op::transposed,
+          .lda = s.x_step,
+          .ldc = s.y_step,
+          .precision = s.precision},
+         x, weight, y, bias);
 }
 
 void linear_backward(const Linear& s, const float* x, const float* weight, const float* dy,
                      const LinearGrad& grad) {
   if (grad.dx)
-    matmul({.M = s.N, .N = s.in, .K = s.out, .lda = s.y_step, .ldc = s.x_step}, dy, weight, grad.dx);
+    matmul({.M = s.N, .N = s.in, .K = s.out, .lda = s.y_step, .ldc = s.x_step, .precision = s.precision}, dy,
+           weight, grad.dx);
   if (grad.dweight) {
     matmul({.M = s.out,
             .N = s.in,
@@ -66,7 +82,8 @@ void linear_backward(const Linear& s, const float* x, const float* weight, const
             .a_op = Op::transposed,
             .accumulate = true,
             .lda = s.y_step,
-            .ldb = s.x_step},
+            .ldb = s.x_step,
+            .precision = s.precision},
            dy, x, grad.dweight);
   }
   if (grad.dbias) add_column_sums({s.N, s.out, s.y_step}, dy, grad.dbias);

@@ -2,9 +2,15 @@
 #include <cstdint>
 #include <string>
 
+#include "gnomon/core/precision.h"
+
 namespace gnomon {
 
 enum class Op : bool { plain, transposed };
+
+// Whether a product is computed so here: in bfloat16 if gnomon was built with oneDNN and the processor multiplies such numbers
+// (AVX512_BF16). Elsewhere products in bfloat16 are computed in float32.
+bool multiplies_in(Precision precision);
 
 // c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
 // distance between the stored rows in numbers, 0 = dense. Runs on thread_count() threads. Equal inputs, machine and thread
@@ -22,17 +28,20 @@ struct Matmul {
   Op a_op = Op::plain, b_op = Op::plain;
   bool accumulate = false;  // add to what c holds
   std::int64_t lda = 0, ldb = 0, ldc = 0;
+  Precision precision = Precision::float32;
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
-// What computes products, and with which instructions: "oneDNN 2.6.3 avx512_core", "Highway 1.0.3 AVX2".
-std::string product_library();
+// What computes products, and with which instructions: "oneDNN 2.6.3 avx512_core", "Highway 1.0.3 AVX2". In bfloat16:
+// "oneDNN 2.6.3 avx512_core_amx in bfloat16", or "Highway 1.0.3 AVX2 in float32 for bfloat16" where it is not multiplied.
+std::string product_library(Precision precision = Precision::float32);
 
 // A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 =
 // dense.
 struct Linear {
   std::int64_t N, in, out;
   std::int64_t x_step = 0, y_step = 0;
+  Precision precision = Precision::float32;  // of the product, and of those of its gradients
 };
 // y = x weightᵀ + bias; bias may be null.
 void linear(const Linear& shape, const float* x, const float* weight, const float* bias, float* y);

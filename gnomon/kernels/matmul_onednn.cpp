@@ -19,12 +19,19 @@ namespace {
 using dnnl::memory;
 
 // Everything that a compiled product depends on. A model has a few dozen shapes: the map stays that small.
-using Key = std::array<std::int64_t, 10>;
+using Key = std::array<std::int64_t, 11>;
 
 // The scratchpad is ours, one for each thread: oneDNN's own is shared by the primitives that a thread made, so two threads
 // that execute at once would write over each other (kernels_test: ProductsOfTwoThreads).
+// A factor as it lies in memory and as it is multiplied, and what rounds it on the way.
+struct Factor {
+  memory::desc given, multiplied;
+  dnnl::reorder round;
+};
 struct Product {
-  memory::desc a, b, c, bias, scratchpad;
+  Precision precision;
+  Factor a, b;
+  memory::desc c, bias, scratchpad;
   dnnl::matmul primitive;
 };
 
@@ -33,26 +40,38 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step,
-                    std::int64_t column_step) {
-  return {{rows, columns}, memory::data_type::f32, memory::dims{row_step, column_step}};
+memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step, std::int64_t column_step,
+                    memory::data_type type = memory::data_type::f32) {
+  return {{rows, columns}, type, memory::dims{row_step, column_step}};
+}
+// (rows, columns), `step` apart; as stored, its transpose may be.
+Factor factor(Precision precision, std::int64_t rows, std::int64_t columns, bool transposed,
+              std::int64_t step) {
+  const memory::desc given = transposed ? matrix(rows, columns, 1, step) : matrix(rows, columns, step, 1);
+  if (precision == Precision::float32) return {given, given, {}};
+  constexpr auto type = memory::data_type::bf16;
+  const memory::desc dense =
+      transposed ? matrix(rows, columns, 1, rows, type) : matrix(rows, columns, columns, 1, type);
+  return {given, dense, dnnl::reorder({engine(), given, engine(), dense})};
 }
 
 dnnl::matmul::primitive_desc describe(const Product& p, bool has_bias, const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
-  return has_bias ? dnnl::matmul::primitive_desc(engine(), p.a, p.b, p.bias, p.c, attr)
-                  : dnnl::matmul::primitive_desc(engine(), p.a, p.b, p.c, attr);
+  return has_bias ? dnnl::matmul::primitive_desc(engine(), p.a.multiplied, p.b.multiplied, p.bias, p.c, attr)
+                  : dnnl::matmul::primitive_desc(engine(), p.a.multiplied, p.b.multiplied, p.c, attr);
 #else
-  const auto d = has_bias ? dnnl::matmul::desc(p.a, p.b, p.bias, p.c) : dnnl::matmul::desc(p.a, p.b, p.c);
+  const auto d = has_bias ? dnnl::matmul::desc(p.a.multiplied, p.b.multiplied, p.bias, p.c)
+                          : dnnl::matmul::desc(p.a.multiplied, p.b.multiplied, p.c);
   return {d, attr, engine()};
 #endif
 }
 
 Product make_product(const Key& key) {
-  const auto [M, N, K, a_transposed, b_transposed, accumulate, lda, ldb, ldc, mode] = key;
+  const auto [M, N, K, a_transposed, b_transposed, accumulate, lda, ldb, ldc, precision, mode] = key;
   Product p;
-  p.a = a_transposed ? matrix(M, K, 1, lda) : matrix(M, K, lda, 1);
-  p.b = b_transposed ? matrix(K, N, 1, ldb) : matrix(K, N, ldb, 1);
+  p.precision = Precision(precision);
+  p.a = factor(p.precision, M, K, a_transposed, lda);
+  p.b = factor(p.precision, K, N, b_transposed, ldb);
   p.c = matrix(M, N, ldc, 1);
   p.bias = matrix(1, N, N, 1);
   dnnl::primitive_attr attr;
@@ -77,39 +96,51 @@ const Product& product(const Key& key) {
   return found->second;
 }
 
+memory view(const memory::desc& desc, const float* data) {
+  return memory(desc, engine(), const_cast<float*>(data));
+}
+// The factor as it is multiplied: as it was given, or rounded into `scratch`.
+memory multiplied(const Factor& f, const float* data, Scratch& scratch, dnnl::stream& stream) {
+  if (!f.round) return view(f.given, data);
+  if (const std::size_t wanted = f.multiplied.get_size() / sizeof(float) + 1; scratch.size() < wanted)
+    scratch.resize(wanted);
+  const memory rounded = view(f.multiplied, scratch.data());
+  f.round.execute(stream, {{DNNL_ARG_FROM, view(f.given, data)}, {DNNL_ARG_TO, rounded}});
+  return rounded;
+}
+
 void execute(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
   const std::int64_t threads = thread_count();  // baked into the compiled code
-  const Key key{s.M,   s.N,   s.K,   s.a_op == Op::transposed,        s.b_op == Op::transposed, s.accumulate,
-                s.lda, s.ldb, s.ldc, threads << 1 | (bias != nullptr)};
+  const Key key{s.M,   s.N,   s.K,   s.a_op == Op::transposed,  s.b_op == Op::transposed,        s.accumulate,
+                s.lda, s.ldb, s.ldc, std::int64_t(s.precision), threads << 1 | (bias != nullptr)};
   const Product& p = product(key);
-  const auto view = [](const memory::desc& desc, const float* data) {
-    return memory(desc, engine(), const_cast<float*>(data));
-  };
-  std::unordered_map<int, memory> arguments{
-      {DNNL_ARG_SRC, view(p.a, a)}, {DNNL_ARG_WEIGHTS, view(p.b, b)}, {DNNL_ARG_DST, view(p.c, c)}};
+  thread_local Scratch scratchpad, left, right;  // as large as this thread's largest product wants
+  dnnl::stream stream(engine());
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, multiplied(p.a, a, left, stream)},
+                                            {DNNL_ARG_WEIGHTS, multiplied(p.b, b, right, stream)},
+                                            {DNNL_ARG_DST, view(p.c, c)}};
   if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
-  thread_local Scratch scratchpad;  // as large as this thread's largest product wants
   if (const std::size_t wanted = p.scratchpad.get_size() / sizeof(float) + 1; scratchpad.size() < wanted)
     scratchpad.resize(wanted);
   if (p.scratchpad.get_size() > 0)
     arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, engine(), scratchpad.data()));
-  dnnl::stream stream(engine());
   p.primitive.execute(stream, arguments);
   stream.wait();
 }
 
 // A team smaller than the one a product was compiled for leaves a part of it uncomputed, and says nothing. So one
 // product of small whole numbers, whose sums are exact, is compared with plain loops.
-void compare_once(int threads) {
+void compare_once(int threads, Precision precision) {
   static std::mutex mutex;
-  static std::set<int> compared;
+  static std::set<std::pair<int, Precision>> compared;
   const std::lock_guard lock(mutex);
-  if (compared.count(threads)) return;
+  if (compared.count({threads, precision})) return;
   constexpr std::int64_t M = 256, N = 192, K = 24;
   std::vector<float> a(M * K), b(K * N), c(M * N, -1.0f);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = float(std::int64_t(i * 7 % 13) - 6);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = float(std::int64_t(i * 5 % 11) - 5);
-  execute({.M = M, .N = N, .K = K, .lda = K, .ldb = N, .ldc = N}, a.data(), b.data(), c.data(), nullptr);
+  execute({.M = M, .N = N, .K = K, .lda = K, .ldb = N, .ldc = N, .precision = precision}, a.data(), b.data(),
+          c.data(), nullptr);
   for (std::int64_t m = 0; m < M; ++m) {
     for (std::int64_t n = 0; n < N; ++n) {
       float sum = 0;
@@ -120,7 +151,7 @@ void compare_once(int threads) {
                                           ", column ", n, "; try OMP_NUM_THREADS=1"));
     }
   }
-  compared.insert(threads);
+  compared.insert({threads, precision});
 }
 
 }  // namespace
@@ -144,10 +175,15 @@ std::string name() {
   return text("oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", instructions);
 }
 
+bool multiplies_bfloat16() {
+  constexpr int kBf16 = int(dnnl::cpu_isa::avx512_core_bf16);
+  return (int(dnnl::get_effective_cpu_isa()) & kBf16) == kBf16;
+}
+
 void multiply(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
   const FixedTeam team;
   try {
-    compare_once(thread_count());
+    compare_once(thread_count(), s.precision);
     execute(s, a, b, c, bias);
   } catch (const dnnl::error& e) {
     const bool memory_is_out = e.status == dnnl_out_of_memory;

@@ -12,8 +12,9 @@ struct Shapes {
 Shapes shapes(const LayerShape& s, const FeedForward& f) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C), up_step = row_step(f.up_width()),
                      hidden_step = row_step(f.hidden);
-  return {
-      {N, C, f.up_width(), step, up_step}, {N, f.hidden, C, hidden_step, step}, {f, N, up_step, hidden_step}};
+  return {{N, C, f.up_width(), step, up_step, s.precision},
+          {N, f.hidden, C, hidden_step, step, s.precision},
+          {f, N, up_step, hidden_step}};
 }
 Gate gate_of(const Activated& s) {
   const bool clamped = s.f.gating == Gating::clamped;

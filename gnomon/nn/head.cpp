@@ -9,9 +9,12 @@ namespace {
 
 // The rows that the matrix of the logits reads, which of narrow words are narrower than the stream.
 std::int64_t read_step(const Call& c) { return row_step(c.m.a.head_width()); }
-Linear dense_shape(const Call& c) { return {c.N(), c.m.a.width, c.m.a.head_width(), c.step(), read_step(c)}; }
+Linear dense_shape(const Call& c) {
+  return {c.N(), c.m.a.width, c.m.a.head_width(), c.step(), read_step(c), c.tokens.precision};
+}
 Linear head_shape(const Call& c) {
-  return {c.N(), c.m.a.head_width(), c.m.a.vocabulary, read_step(c), row_step(c.m.a.vocabulary)};
+  return {c.N(),        c.m.a.head_width(),         c.m.a.vocabulary,
+          read_step(c), row_step(c.m.a.vocabulary), c.tokens.precision};
 }
 NormShape norm_of(const Call& c) { return norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()); }
 NormShape transform_norm_of(const Call& c) {

@@ -85,7 +85,7 @@ AttentionShape attention_shape(const LayerShape& s, const AttentionAt& p, const 
 }
 Linear out_shape(const LayerShape& s) {
   const std::int64_t Q = s.a.attention.q_width();
-  return {s.N(), Q, s.a.width, row_step(Q), row_step(s.a.width)};
+  return {s.N(), Q, s.a.width, row_step(Q), row_step(s.a.width), s.precision};
 }
 
 // Heads side by side among the columns of qkv.

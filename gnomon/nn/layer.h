@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gnomon/core/precision.h"
 #include "gnomon/kernels/key_cache.h"
 #include "gnomon/nn/execute.h"
 #include "gnomon/nn/parameters.h"
@@ -36,6 +37,7 @@ struct LayerShape {
   EncoderAt encoder = {};
   SharedKeys* shared = nullptr;  // of the layer that makes them, and of those that borrow them
   LayerWordsOf words = {};
+  Precision precision = Precision::float32;  // of Tokens
   std::int64_t N() const { return B * T; }
 };
 

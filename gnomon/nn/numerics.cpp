@@ -6,8 +6,8 @@
 
 namespace gnomon {
 
-std::string numerics(int threads) {
-  return text("numerics ", kNumerics, ", ", simd_target(), ", ", product_library(), ", ", threads,
+std::string numerics(int threads, Precision precision) {
+  return text("numerics ", kNumerics, ", ", simd_target(), ", ", product_library(precision), ", ", threads,
               threads == 1 ? " thread" : " threads");
 }
 

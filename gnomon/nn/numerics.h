@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
 
+#include "gnomon/core/precision.h"
+
 namespace gnomon {
 
 // The version of what training computes: to be raised by a change after which the same settings give other bits. A test
@@ -8,7 +10,7 @@ namespace gnomon {
 inline constexpr int kNumerics = 4;
 
 // Everything beside its settings that the bits of a training depend on: the version above, the SIMD target, oneDNN and its
-// instructions, the threads of its products. "numerics 4, AVX2, oneDNN 2.6.3 avx2, 1 thread"
-std::string numerics(int threads);
+// instructions, the precision of products, their threads. "numerics 4, AVX2, oneDNN 2.6.3 avx2, 1 thread"
+std::string numerics(int threads, Precision precision = Precision::float32);
 
 }  // namespace gnomon

@@ -39,7 +39,7 @@ void project_parts(const LayerShape& s, const AttentionAt& p, const LayerInput& 
                    const std::vector<Run>& parts) {
   const std::int64_t C = s.a.width;
   for (const Run& run : parts) {
-    linear({s.N(), C, run.count, row_step(C), to.step}, in.h, in.w + p.qkv + run.first * C,
+    linear({s.N(), C, run.count, row_step(C), to.step, s.precision}, in.h, in.w + p.qkv + run.first * C,
            optional(in.w, run.bias), to.data + run.first);
   }
 }
@@ -48,8 +48,8 @@ void project_parts_backward(const LayerShape& s, const AttentionAt& p, const Pro
                             const Columns& d, const std::vector<Run>& parts) {
   const std::int64_t C = s.a.width, first = parts.front().first,
                      count = parts.back().first + parts.back().count - first;
-  linear_backward({s.N(), C, count, row_step(C), d.step}, at.x, at.w + p.qkv + first * C, d.data + first,
-                  {at.dx, at.g + p.qkv + first * C, nullptr});
+  linear_backward({s.N(), C, count, row_step(C), d.step, s.precision}, at.x, at.w + p.qkv + first * C,
+                  d.data + first, {at.dx, at.g + p.qkv + first * C, nullptr});
   for (const Run& run : parts) {
     if (run.bias >= 0) add_column_sums({s.N(), run.count, d.step}, d.data + run.first, at.g + run.bias);
   }

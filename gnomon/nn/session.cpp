@@ -63,6 +63,7 @@ LayerShape Session::Work::shape(const Tokens& t, std::size_t l) {
   const auto layer = std::int64_t(l);
   LayerShape s{m().in_layer(layer), t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data(),
                pass.encoder_at};
+  s.precision = t.precision;
   if (m().shares(layer)) s.shared = &pass.shared[std::size_t(m().keys[l])];
   if (const std::int64_t E = m().a.layer_words; E > 0) {
     AllLayerWords& all = pass.layer_words;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "gnomon/core/precision.h"
 #include "gnomon/nn/model.h"
 #include "gnomon/nn/taps.h"
 
@@ -34,6 +35,9 @@ struct Tokens {
   // Scored targets that a loss is the mean over, where these tokens are a part of a batch; 0: those of these tokens.
   std::int64_t scored = 0;
   EncoderRows encoder = {};  // of an architecture with cross attention
+  // Of the products of queries, keys, values, the output of attention, feed-forward parts without experts, and logits;
+  // all others are float32's.
+  Precision precision = Precision::float32;
 };
 struct Stopped {};  // a pass was given up; nothing but scratch has changed
 

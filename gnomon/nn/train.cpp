@@ -139,7 +139,8 @@ double Trainer::sum_over_shards(const Tokens& batch) {
 
 double Trainer::train(const Tokens& batch) {
   Tokens tokens = batch;
-  tokens.seed = seed_, tokens.draw = std::uint64_t(step), tokens.drop_positions = dropped();
+  tokens.seed = seed_, tokens.draw = std::uint64_t(step), tokens.drop_positions = dropped(),
+  tokens.precision = config.precision;
   const double loss = sum_over_shards(tokens);
   const double norm = std::sqrt(sum_of_squares(model.param_count(), gradient_.data()));
   ++step;

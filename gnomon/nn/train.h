@@ -19,6 +19,9 @@ struct TrainConfig {
   // Share of the steps after which the encodings act no more: what is left recalibrates a model without positions
   // (DroPE: Gelberg et al. 2025, https://arxiv.org/abs/2512.12167). 1 = never.
   double drop = 1;
+  // Of most products of a step (Tokens::precision); weights, gradients and what AdamW keeps are float32. Whoever evaluates
+  // chooses for himself.
+  Precision precision = Precision::float32;
   double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
 
   void check() const;                    // throws Error(usage): what was found, what is allowed

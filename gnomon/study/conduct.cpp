@@ -7,6 +7,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/matmul.h"
 #include "gnomon/study/plan/estimate.h"
 #include "gnomon/study/results/results.h"
 #include "gnomon/study/results/store.h"
@@ -49,6 +50,9 @@ StudyConduct::StudyConduct(const StudyConfig& config, const Data& data, const St
   respect_runs(replace);
   agenda_.emplace(config_, data, folder);
   respect_predictions(replace);
+  if (!multiplies_in(config_.train.precision))
+    said_.push_back(text("train.precision = ", name_of(config_.train.precision),
+                         ": this machine has no products of such numbers, so they are float32's"));
   write_file(folder.config(), print_toml(config_));
   for (const auto& [key, result] : agenda_->found())
     folder.run(result.plan).forget_checkpoints();  // what a failure after the result left

@@ -1,9 +1,12 @@
 // Each maker of products by itself, against sums in double: ours, which a build without oneDNN has, is tested in every build.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/multiply.h"
 #include "tests/support/support.h"
@@ -110,6 +113,68 @@ TEST_P(Products, OursKeepNaNAndInfinityWhereTheyBelong) {
     for (std::int64_t j = 0; j < p.s.N; ++j)
       EXPECT_EQ(std::isfinite(c[i * p.s.ldc + j]), i != 7 && j != 36) << i << ", " << j;
   }
+}
+
+// To bfloat16, the upper half of a float32: to the nearest, and of two as near to the even one.
+float rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
+}
+float cut(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u); }
+Case with_factors(Case p, float (*f)(float)) {
+  for (Floats* x : {&p.a, &p.b}) {
+    for (float& number : *x) number = std::isnan(number) ? number : f(number);
+  }
+  return p;
+}
+double farthest(const Case& p, const Floats& c) {
+  double most = 0;
+  for (std::int64_t i = 0; i < p.s.M; ++i) {
+    for (std::int64_t j = 0; j < p.s.N; ++j)
+      most = std::max(most, std::abs(c[i * p.s.ldc + j] - p.sum(i, j)));
+  }
+  return most;
+}
+
+// Factors are rounded to bfloat16, and neither sums, bias nor what is added to. A product of factors that are not rounded, or
+// cut, is another.
+TEST(Products, InBfloat16FactorsAreRoundedAndNothingElse) {
+  if (!multiplies_in(Precision::bfloat16)) GTEST_SKIP() << product_library(Precision::bfloat16);
+  const int threads = thread_count();
+  for (const int team : {1, 2}) {
+    set_thread_count(team);
+    for (int which = 0; which < 8; ++which) {
+      for (const auto& [M, N, K] : {std::array<std::int64_t, 3>{1, 7, 5}, {64, 48, 96}, {33, 130, 257}}) {
+        Case p({M, N, K, Op(which & 1), Op(which >> 1 & 1), which >= 4}, which % 3 == 0);
+        p.s.precision = Precision::bfloat16;
+        const Floats c = p.by(matmul);
+        expect_right(with_factors(p, rounded), c);
+        EXPECT_GT(farthest(p, c), 1e-3);
+        EXPECT_GT(farthest(with_factors(p, cut), c), 1e-3);
+        const Floats again = p.by(matmul);
+        EXPECT_EQ(std::memcmp(c.data(), again.data(), c.size() * sizeof(float)), 0);
+      }
+    }
+  }
+  set_thread_count(threads);
+}
+
+// Where nobody multiplies in bfloat16, the bits are float32's.
+TEST(Products, WithoutBfloat16TheyAreThoseOfFloat32) {
+  if (multiplies_in(Precision::bfloat16)) GTEST_SKIP() << product_library(Precision::bfloat16);
+  Case p({33, 130, 257, Op::plain, Op::transposed, true}, true);
+  const Floats plain = p.by(matmul);
+  p.s.precision = Precision::bfloat16;
+  const Floats asked = p.by(matmul);
+  EXPECT_EQ(std::memcmp(plain.data(), asked.data(), plain.size() * sizeof(float)), 0);
+}
+
+TEST(Products, ThePrecisionIsNamed) {
+  const std::string how = multiplies_in(Precision::bfloat16) ? " in bfloat16" : " in float32 for bfloat16";
+  EXPECT_EQ(product_library(Precision::bfloat16), product_library() + how);
+  EXPECT_EQ(precision_named("bfloat16", "x"), Precision::bfloat16);
+  EXPECT_EQ(precision_named(name_of(Precision::float32), "x"), Precision::float32);
+  EXPECT_THROW(precision_named("bf16", "x"), Error);
 }
 
 TEST(Products, TheLibraryIsNamedAsItIs) {

@@ -111,6 +111,18 @@ def test_where_openmp_may_grant_fewer_the_bits_are_those_of_all(text, tmp_path):
     assert results(tmp_path / "dynamic") == results(tmp_path / "two")
 
 
+def test_products_in_bfloat16_are_told_apart(text, tmp_path):
+    """Other bits where the machine has such products; where not, the same, and it says so. Keys differ in both cases."""
+    gnomon(*study_arguments(text, tmp_path / "usual", *ARMS), check=0)
+    done = gnomon(*study_arguments(text, tmp_path / "bfloat16", *ARMS, "train.precision=bfloat16"), check=0)
+    has = "has no products of such numbers" not in done.stderr
+    assert has == any(flag == "avx512_bf16" for line in open("/proc/cpuinfo") if line.startswith("flags") for flag in line.split())
+    usual, rounded = weights(tmp_path / "usual"), weights(tmp_path / "bfloat16")
+    assert all((usual[arm] == rounded[arm]) != has for arm in usual)
+    keys = [{path.name for path in (tmp_path / name / "runs").iterdir()} for name in ("usual", "bfloat16")]
+    assert not keys[0] & keys[1]
+
+
 def test_more_threads_than_the_system_makes_is_told(text, tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))

@@ -9,6 +9,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/safetensors.h"
+#include "gnomon/nn/numerics.h"
 #include "gnomon/study/data/corpus.h"
 #include "gnomon/study/data/task_data.h"
 #include "gnomon/study/plan/estimate.h"
@@ -176,6 +177,20 @@ TEST_F(Lab, TheKeyOfARunIsOfWhatItsResultDependsOn) {
   EXPECT_NE(keys(other)[0], before[0]);
 }
 
+// Runs of before there was another precision keep their keys.
+TEST_F(Lab, TheUsualPrecisionIsInNoKey) {
+  const Corpus c = corpus();
+  Job job = job_of(config_, c, trial("rope"));
+  EXPECT_EQ(job.print().find("precision"), std::string::npos) << job.print();
+  EXPECT_EQ(plan_of(job, 1).numerics, numerics(1));
+  set(config_, "train.precision=bfloat16");
+  job = job_of(config_, c, trial("rope"));
+  EXPECT_NE(job.print().find("precision = \"bfloat16\""), std::string::npos) << job.print();
+  EXPECT_EQ(plan_of(job, 1).numerics, numerics(1, Precision::bfloat16));
+  EXPECT_NE(plan_of(job, 1).numerics, numerics(1));
+  EXPECT_NE(print_toml(config_).find("precision = \"bfloat16\""), std::string::npos);
+}
+
 TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
   const Corpus c = corpus();
   const Job job = job_of(config_, c, trial("rope"));
@@ -193,6 +208,7 @@ TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
   with([](Job& j) { j.frozen_words = true; });
   with([](Job& j) { j.model.layers = 2; });
   with([](Job& j) { j.train.steps = 31; });
+  with([](Job& j) { j.train.precision = Precision::bfloat16; });
   with([](Job& j) { j.windows = 9; });
   with([](Job& j) { j.keep.windows = 9; });
   with([](Job& j) { j.keep.start = true; });
@@ -375,6 +391,9 @@ TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
   };
   EXPECT_NE(why("model.block=lama").find("did you mean 'llama'? Allowed: gpt, llama, bert"),
             std::string::npos);
+  EXPECT_NE(why("train.precision=bf16").find("did you mean 'bfloat16'? Allowed: float32, bfloat16"),
+            std::string::npos)
+      << why("train.precision=bf16");
   EXPECT_NE(why("model.norm=rmsnorm").find("block, layer, rms"), std::string::npos);
   EXPECT_NE(
       why("study.arms=sinusoidal, rope_learned").find("arm 'rope_learned': model: 'rope_learned' maps k in"),

@@ -26,8 +26,11 @@ std::string Job::print() const {
   std::string all = gnomon::text("spec ", spec.print(), "\nseed ", seed, "\n", data_of(*this).print(), "\n");
   RunSettings settings = *this;
   const std::string printed = print_toml(fields(settings));
-  for (const std::string_view line : split(printed, '\n'))
+  const std::string usual = gnomon::text("precision = \"", name_of(Precision::float32), "\"");
+  for (const std::string_view line : split(printed, '\n')) {
+    if (line.starts_with(usual)) continue;
     all += gnomon::text(line.substr(0, line.find("  #")), "\n");
+  }
   constexpr std::array<std::string_view, 3> kHeld{"all", "validation", "test"};
   all += gnomon::text("held out ", kHeld[std::size_t(held)], "\n");
   if (frozen_words) all += "words frozen\n";
@@ -38,7 +41,7 @@ std::string Job::print() const {
 }
 
 RunPlan plan_of(const Job& job, int threads) {
-  const std::string asked = hash(job.print()), how = numerics(threads);
+  const std::string asked = hash(job.print()), how = numerics(threads, job.train.precision);
   return {
       {job.spec.print(), job.seed, job.train.steps, job.train.learning_rate}, hash(asked + how), asked, how};
 }

@@ -44,6 +44,10 @@ std::vector<Field> fields(RunSettings& c) {
       {"train.batch", "windows per step; 0 = chosen from study.minutes", &c.train.batch},
       {"train.shards", "parts of a batch, summed in a fixed order; several ranks share them",
        &c.train.shards},
+      {"train.precision",
+       "float32, or bfloat16: most products of a step round their factors to it and add up in float32; "
+       "evaluation is in float32",
+       &c.train.precision},
       {"train.learning_rate", "peak learning rate of AdamW if it is not tuned (tune.seeds = 0)",
        &c.train.learning_rate},
       {"train.drop", "share of the steps after which the encodings are switched off; 1 = never",

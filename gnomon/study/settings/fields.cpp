@@ -82,6 +82,7 @@ struct FromText {
   void operator()(std::int64_t* x) const { *x = integer(word, key); }
   void operator()(double* x) const { *x = number(word, key); }
   void operator()(std::string* x) const { *x = word; }
+  void operator()(Precision* x) const { *x = precision_named(word, key); }
   void operator()(std::optional<bool>* x) const {
     if (word != "true" && word != "false")
       throw Error(Fault::usage, text(key, ": found '", word, "', allowed are true and false"));
@@ -118,6 +119,11 @@ struct FromToml {
   }
   void operator()(std::string* x) const {
     node.is_string() ? void(*x = node.as_string()->get()) : wrong("a string");
+  }
+  void operator()(Precision* x) const {
+    std::string name;
+    (*this)(&name);
+    at(where, node, [&] { *x = precision_named(name, key); });
   }
   void operator()(std::optional<bool>* x) const {
     node.is_boolean() ? void(*x = node.as_boolean()->get()) : wrong("true or false");
@@ -177,6 +183,7 @@ struct ToToml {
   std::string operator()(const std::int64_t* x) const { return text(*x); }
   std::string operator()(const double* x) const { return shortest(*x); }
   std::string operator()(const std::string* x) const { return quoted(*x); }
+  std::string operator()(const Precision* x) const { return quoted(std::string(name_of(*x))); }
   // Empty: not set, and there is no word for that in TOML.
   std::string operator()(const std::optional<bool>* x) const { return !*x ? "" : **x ? "true" : "false"; }
   template <class T>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gnomon/core/file.h"
+#include "gnomon/core/precision.h"
 
 namespace gnomon {
 
@@ -20,7 +21,7 @@ struct Field {
   std::string_view key, help;
   std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::optional<std::int64_t>*,
                std::optional<double>*, std::vector<std::string>*, std::vector<double>*, std::optional<Arm>*,
-               std::vector<Arm>*, std::vector<Prediction>*>
+               std::vector<Arm>*, std::vector<Prediction>*, Precision*>
       value;
 };
 
