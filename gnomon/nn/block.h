@@ -34,9 +34,9 @@ struct BlockSizes {
 Architecture make_block(std::string_view block, const BlockSizes& sizes, const Spec& position);
 
 // The shortest text of the block of this architecture: make_block() of it and of the same sizes gives the same architecture,
-// but for the numbers of a hidden width that is no multiple of 8, and of a share of heads that does not divide them. Throws
-// Error(usage) for what no block has: cross attention, since a decoder beside an encoder is not trained alone, narrow words, layers
-// that differ in their experts, and what a router has beside its matrix.
+// but for a hidden width that is no multiple of 8 and a share of heads that does not divide them. Throws Error(usage) for what no
+// block has: cross attention, narrow words, layers that differ in heads or feed-forward parts, values that are keys or have norms,
+// words or a scale of each layer, a shared expert, and what a router has beside its matrix.
 std::string print_block(const Architecture& a);
 
 }  // namespace gnomon
