@@ -7,7 +7,7 @@ namespace gnomon::bench {
 // What a machine allows, and every timing is a share of.
 enum class Resource {
   multiply_f32,   // float32 multiply-adds ×2 a second, in registers
-  multiply_bf16,  // bfloat16 products added up in float32, ×2 a second, in registers (vdpbf16ps)
+  multiply_bf16,  // bfloat16 products added up in float32, ×2 a second, in registers: by AMX or vdpbf16ps
   scale,          // bytes a second of x *= a in place: each number is read and written
   copy,           // bytes a second of y = x
   read            // bytes a second of a sum

@@ -4,15 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <set>
+#include <tuple>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/models/explain/differences.h"
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/numbers.h"
 #include "gnomon/spec/scheme.h"
@@ -226,6 +229,44 @@ TEST(Towers, AnImpossibleTowerIsSaid) {
 }
 
 // Another pairing, axis, base, place, row or interpolation is told apart.
+Differences between(const Json& a, const Json& b) {
+  return differences(explain(file_of(a), Reader::v5), explain(file_of(b), Reader::v5));
+}
+// `explain A B` tells what towers do differently, and of which object; a default that is spelled out is no difference.
+TEST(Towers, OfTwoFilesAreCompared) {
+  const Json llava{{"model_type", "llava"},
+                   {"text_config", {{"model_type", "llama"}}},
+                   {"vision_config", {{"model_type", "clip_vision_model"}, {"image_size", 336}}}};
+  const Json pixtral{{"model_type", "llava"},
+                     {"text_config", {{"model_type", "llama"}}},
+                     {"vision_config", {{"model_type", "pixtral"}}}};
+  const auto with = [](Json file, const char* key, const Json& value) {
+    file["vision_config"][key] = value;
+    return file;
+  };
+  const std::tuple<Json, Json, Quantity> cases[] = {
+      {llava, with(llava, "image_size", 224), Quantity::position_vectors},
+      {llava, with(llava, "patch_size", 14), Quantity::position_vectors},
+      {llava, with(llava, "num_hidden_layers", 5), Quantity::layers},
+      {llava, with(llava, "num_attention_heads", 4), Quantity::heads},
+      {llava, pixtral, Quantity::rotation},
+      {llava, with(llava, "model_type", "no_such_tower"), Quantity::tower},
+      {pixtral, with(pixtral, "rope_theta", 5000), Quantity::frequencies},
+  };
+  for (const auto& [a, b, what] : cases) {
+    EXPECT_TRUE(between(a, a).same()) << a;
+    for (const Differences& d : {between(a, b), between(b, a)}) {
+      const auto found = std::find_if(d.computed.begin(), d.computed.end(),
+                                      [w = what](const Difference& one) { return one.what == w; });
+      ASSERT_NE(found, d.computed.end()) << quantity_name(what) << b;
+      EXPECT_EQ(found->component, "vision_config");
+    }
+  }
+  EXPECT_FALSE(between(llava, with(llava, "model_type", "siglip_vision_model")).same());
+  EXPECT_TRUE(between(llava, with(with(llava, "hidden_act", "gelu"), "layer_norm_eps", 1e-6)).same());
+  EXPECT_TRUE(between(pixtral, with(pixtral, "rope_theta", 10000)).same());
+}
+
 TEST(Towers, AnotherConventionDiffers) {
   std::set<std::string> told;
   for (const Json& c : recorded().at("towers"))

@@ -10,6 +10,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/entry.h"
 #include "gnomon/models/explain/guesses.h"
+#include "gnomon/models/explain/tower_differences.h"
 
 namespace gnomon {
 namespace {
@@ -33,8 +34,9 @@ constexpr std::string_view kNames[] = {"layers",
                                        "softmax factor",
                                        "temperature",
                                        "slopes",
-                                       "relative position"};
-static_assert(std::size(kNames) == std::size_t(Quantity::relative_position) + 1);
+                                       "relative position",
+                                       "tower"};
+static_assert(std::size(kNames) == std::size_t(Quantity::tower) + 1);
 
 bool same(double x, double y) {
   if (x == y) return true;
@@ -250,7 +252,10 @@ Differences differences(const Explanation& a, const Explanation& b) {
     if (d.layers.empty() || d.what == Quantity::component)
       d.a_guess = is_guess(a, d.what), d.b_guess = is_guess(b, d.what);
   }
+  Differences towers = tower_differences(a, b);
+  for (Difference& d : towers.computed) out.computed.push_back(std::move(d));
   out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
+  out.notes.insert(out.notes.end(), towers.notes.begin(), towers.notes.end());
   if (a.model.trained_length != b.model.trained_length)
     out.notes.push_back(text("Tokens before any extension: ", a.model.trained_length, " in the first and ",
                              b.model.trained_length, " in the second (0: the file does not say)."));

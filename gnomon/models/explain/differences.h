@@ -33,7 +33,8 @@ enum class Quantity {
   softmax_factor,
   temperature,
   slopes,
-  relative_position
+  relative_position,
+  tower
 };
 std::string_view quantity_name(Quantity quantity);  // "KV heads"
 std::span<const std::string> quantity_words();      // in the same order, for a command line: "kv-heads"
@@ -41,7 +42,7 @@ Quantity quantity_named(std::string_view word);     // by such a word; throws Er
 
 // A quantity that layers of two files compute differently.
 struct Difference {
-  std::string component;             // a component of the model, if it has several
+  std::string component;             // a component of the model, if it has several; the object of a tower
   std::vector<std::int64_t> layers;  // empty: the whole model
   Quantity what;
   std::string a, b;                       // both values, as printed
@@ -57,7 +58,7 @@ struct Differences {
 
 // Compares two models layer by layer, at the lengths of both. A GGUF file with adjacent pairs computes the same as a file with
 // halves, because the converter permutes the rows of q and k (llama.cpp, conversion/llama.py, LlamaModel.permute). A note says
-// so. Only the weights show whether it did.
+// so. Only the weights show whether it did. Towers for images and sound are compared object by object, but not with a GGUF file.
 Differences differences(const Explanation& a, const Explanation& b);
 
 // The same for two files that stand for each other, or work together: a model and its export, a target and its draft. The tokens
