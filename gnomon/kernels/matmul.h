@@ -17,7 +17,7 @@ bool multiplies_in(Precision precision);
 // count give equal bits. Throws Error(usage) for extents below 0, rows nearer than they are wide, or null arrays.
 //
 // Computed by oneDNN, or by gnomon itself where it was built without: product_library() says by whom. By oneDNN, the first
-// product on each number of threads in a process compares one with exact sums and throws Error(resource) if they differ.
+// product of a precision on a number of threads compares one with exact sums and throws Error(resource) if they differ.
 //
 // For hosts: while a product runs, oneDNN's generated code points the stack register into the heap
 // (github.com/oneapi-src/oneDNN/issues/4845). A signal handler that runs on such a thread writes its frame there and

@@ -144,12 +144,12 @@ std::string other_sizes(const TowerRow& t) {
   return text(t.resized, t.asked ? " if asked" : "");
 }
 
-// Towers for images and sound, of which the list of families says nothing.
 std::vector<std::string_view> joined(std::vector<std::string_view> a,
                                      const std::vector<std::string_view>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
+// Towers for images and sound, of which the list of families says nothing.
 std::string towers_markdown() {
   std::string out =
       "\n## Towers for images and sound\n\n`explain` tells what they do beside a language model, and alone. "

@@ -35,8 +35,8 @@ class Config {
   static Config open(const Path& path);
   static Config parse(std::string_view json, const std::string& where);
 
-  // The same file after pasting the members of a JSON object into its object `part` (empty: the document), which is made where it is missing; they replace
-  // members of the same name. Throws Error(input) if `members` is not an object.
+  // The same file after pasting the members of a JSON object into its object `part` (empty: the document), which is made
+  // where it is missing; they replace members of the same name. Throws Error(input) if `members` is not an object.
   Config with(std::string_view part, std::string_view members) const;
 
   // The same file with this number under a top-level key.
