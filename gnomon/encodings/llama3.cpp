@@ -3,6 +3,7 @@
 //
 //   λ = 2π/θ_i;   λ < L0/high: θ_i;   λ > L0/low: θ_i/s;   else (1 − σ)·θ_i/s + σ·θ_i,   σ = (L0/λ − low)/(high − low)
 //
+// low = high, as Llama 4 Scout has it: a step, with nothing between.
 // s = factor, L0 = original, low and high = turns in L0. Acts on q and k. No parameters.
 #include <algorithm>
 #include <cmath>
@@ -24,14 +25,15 @@ class Llama3 final : public Rotary {
         original_(original_length(options, shape)),
         low_(options.number("low")),
         high_(options.number("high")) {
-    if (!(high_ > low_))
-      throw Error(Fault::usage, text("llama3: high=", shortest(high_), " must exceed low=", shortest(low_)));
+    if (high_ < low_)
+      throw Error(Fault::usage, text("llama3: high=", shortest(high_), " is below low=", shortest(low_)));
   }
   std::vector<double> frequencies() const override {
     auto w = geometric_frequencies(theta_, window().channels);
     for (double& x : w) {
       const double turns = original_ * x / (2 * std::numbers::pi);
-      const double keep = std::clamp((turns - low_) / (high_ - low_), 0.0, 1.0);
+      const double keep =
+          high_ == low_ ? double(turns > low_) : std::clamp((turns - low_) / (high_ - low_), 0.0, 1.0);
       x = (1 - keep) * x / factor_ + keep * x;
     }
     return w;

@@ -12,6 +12,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/files/gguf.h"
 #include "gnomon/files/gguf_header.h"
+#include "gnomon/files/gguf_parts.h"
 #include "gnomon/files/json-inl.h"
 #include "gnomon/files/parts.h"
 #include "gnomon/files/safetensors_header.h"
@@ -61,18 +62,13 @@ void add_safetensors(const WeightFile& file, std::size_t number, std::vector<Sto
                        header.data + e.begin, e.end - e.begin});
 }
 
-std::unique_ptr<Gguf> add_gguf(const WeightFile& file, std::vector<StoredTensor>& tensors) {
+std::unique_ptr<Gguf> add_gguf(const WeightFile& file, std::size_t number,
+                               std::vector<StoredTensor>& tensors) {
   GgufHeader header = read_gguf_header(file);
   for (auto& e : header.entries)
     tensors.push_back(
-        {std::move(e.name), std::move(e.shape), std::string(e.kind->name), 0, e.begin, e.bytes});
-  auto gguf = std::make_unique<Gguf>(std::move(header.metadata), file.path());
-  if (const auto parts = gguf->whole("split.count"); parts && *parts > 1)
-    throw bad(
-        file.path(),
-        text("one of ", *parts,
-             " parts of a model, allowed is the whole model: join the parts with llama-gguf-split --merge"));
-  return gguf;
+        {std::move(e.name), std::move(e.shape), std::string(e.kind->name), number, e.begin, e.bytes});
+  return std::make_unique<Gguf>(std::move(header.metadata), file.path());
 }
 
 // --- Shards
@@ -129,6 +125,43 @@ void add_shards(const Path& index, std::vector<WeightFile>& files, std::vector<S
   }
 }
 
+// The other parts of the model whose first file is open; those that are not here are refused, unless that is allowed.
+struct GgufPieces {
+  std::vector<WeightFile>& files;
+  std::vector<StoredTensor>& tensors;
+
+  void add(std::int64_t count, bool may_lack) {
+    const Path first = files.front().path();
+    const auto part = gguf_part(first);
+    if (!part || part->count != count)
+      throw bad(first, text("one of ", count,
+                            " parts of a model, allowed is the first under the name that llama-gguf-split "
+                            "gave it"));
+    if (part->number != 1)
+      throw bad(first, text("part ", part->number, " of ", count,
+                            " of a model, allowed is the first: ", part->part(1).filename().string()));
+    for (int n = 2; n <= part->count; ++n) {
+      const Path path = part->part(n);
+      if (std::filesystem::exists(path)) {
+        open(path, n, count);
+      } else if (!may_lack) {
+        throw bad(path, text("there is no such file; it is part ", n, " of ", count, " of a model"));
+      }
+    }
+    for (std::set<std::string_view> names; const StoredTensor& t : tensors)
+      if (!names.insert(t.name).second)
+        throw bad(files[t.file].path(), text("tensor ", excerpt(t.name), " is in another part too"));
+  }
+
+ private:
+  void open(const Path& path, int n, std::int64_t count) {
+    const std::size_t number = files.size();
+    const auto own = add_gguf(files.emplace_back(path), number, tensors);
+    if (own->whole("split.count") != count || own->whole("split.no") != n - 1)
+      throw bad(path, text("it does not say that it is part ", n, " of ", count));
+  }
+};
+
 // --- A folder
 
 // The file to open in it: of the names that transformers looks for, in its order, or the only one of either format.
@@ -137,12 +170,12 @@ Path file_in(const Path& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
     if (std::filesystem::exists(folder / name, error)) return folder / name;
   }
-  std::vector<Path> found;
+  std::vector<Path> found = ggufs_in(folder);
   bool pickled = false;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const Path ending = entry->path().extension();
-    if (ending == ".safetensors" || ending == ".gguf") found.push_back(entry->path());
+    if (ending == ".safetensors") found.push_back(entry->path());
     pickled |= ending == ".bin" || ending == ".pt" || ending == ".pth";
   }
   if (error)
@@ -178,7 +211,7 @@ Weights& Weights::operator=(Weights&&) noexcept = default;
 
 bool is_lfs_pointer(const Path& path) { return foreign(ReadableFile(path)) == kLfsPointer; }
 
-Weights Weights::open(const Path& path) {
+Weights Weights::open(const Path& path, Parts parts) {
   auto opened = std::make_unique<Opened>();
   std::error_code unreadable;  // which opening the file then says
   const Path file = std::filesystem::is_directory(path, unreadable) ? file_in(path) : path;
@@ -187,7 +220,9 @@ Weights Weights::open(const Path& path) {
   } else {
     const WeightFile& one = opened->files.emplace_back(file);
     if (begins_as_gguf(one)) {
-      opened->gguf = add_gguf(one, opened->tensors);
+      opened->gguf = add_gguf(one, 0, opened->tensors);
+      if (const auto count = opened->gguf->whole("split.count"); count && *count > 1)
+        GgufPieces{opened->files, opened->tensors}.add(*count, parts == Parts::that_are_here);
     } else {
       add_safetensors(one, 0, opened->tensors);
     }

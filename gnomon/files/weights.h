@@ -36,15 +36,17 @@ constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_
 constexpr std::string_view kFrequencies = "inv_freq";
 
 // The tensors of a model, read when they are asked for: a .safetensors file, the files of a model.safetensors.index.json, a
-// .gguf file, or a folder (there: model.safetensors, its index, or the only file of either format). Formats: github.com/huggingface/safetensors, README, "Format", and
+// .gguf file (or the first of its parts), or a folder (there: model.safetensors, its index, or the only file of either format). Formats: github.com/huggingface/safetensors, README, "Format", and
 // safetensors/src/tensor.rs; github.com/ggml-org/ggml, docs/gguf.md and src/gguf.cpp. The files are strangers': everything
 // is checked before it is used, nothing is mapped into memory (a file that is shortened meanwhile is an error), and what is
 // allocated is a small multiple of the bytes that are there.
 class Weights {
  public:
+  // Of a model in several GGUF files, of which the first is named: all, or those that were downloaded. The metadata is in the first.
+  enum class Parts { all, that_are_here };
   // Throws Error(input) that names file, place, what was found and what is allowed; Error(resource) for what cannot be
   // read.
-  static Weights open(const Path& path);
+  static Weights open(const Path& path, Parts parts = Parts::all);
   ~Weights();
   Weights(Weights&&) noexcept;
   Weights& operator=(Weights&&) noexcept;

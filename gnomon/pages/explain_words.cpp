@@ -44,6 +44,7 @@ std::string_view verb(const LayerGroup& g, std::string_view one, std::string_vie
 std::string_view mixer_words(std::string_view mixer) {
   if (mixer == "linear_attention") return "linear attention or a recurrence, which needs no position";
   if (mixer == "conv") return "a convolution, which needs no position";
+  if (mixer == "no_attention") return "a recurrence, a convolution or a feed-forward part alone";
   if (mixer == "fourier") return "a Fourier transform over all tokens";
   return "a feed-forward part alone";
 }
@@ -52,6 +53,8 @@ std::string method(const LayerGroup& g) {
   const Numbers& n = g.numbers();
   if (g.position.mixer == "latents")
     return text(verb(g, "attends", "attend"), " between latent vectors, which have read the words once");
+  if (g.position.mixer == "cross_attention")
+    return text(verb(g, "attends", "attend"), " to what a tower has made, without position, and to no word");
   if (!g.position.mixer.empty())
     return text(verb(g, "has ", "have "), mixer_words(g.position.mixer), ", and no attention");
   std::string all;
@@ -235,6 +238,15 @@ std::vector<std::string> refusal_sentences(const Resolved& m) {
   return out;
 }
 
+// Nothing of an encoder beside a decoder: their layers tell.
+std::string mask_text(const Explanation& e) {
+  const std::vector<LayerPosition>& layers = e.model.layers;
+  const bool mixed = std::any_of(layers.begin(), layers.end(),
+                                 [&](const LayerPosition& layer) { return layer.causal != e.model.causal; });
+  if (mixed) return "";
+  return marked(e.model.causal ? " causal" : " bidirectional", is_guess(e, Quantity::mask));
+}
+
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out = refusal_sentences(m);
@@ -245,8 +257,7 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   const std::string_view by = out.empty() ? reader_title(m.reader) : "gnomon";
   const auto layers = std::count_if(m.layers.begin(), m.layers.end(),
                                     [](const LayerPosition& layer) { return layer.component != "indexer"; });
-  out.push_back(text(m.family, ", as ", by, " reads it: ", layers,
-                     m.causal ? marked(" causal", is_guess(e, Quantity::mask)) : "",
+  out.push_back(text(m.family, ", as ", by, " reads it: ", layers, mask_text(e),
                      layers == 1 ? " layer" : " layers", length_text(e), "."));
   if (!m.known)
     out.push_back(

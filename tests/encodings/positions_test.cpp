@@ -138,7 +138,7 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
   has(answer("mrope_interleaved(sections=4/0)", 2, 8), "has 2 numbers with the sum 4");
   has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1, or one per pair: 4");
   has(answer("longrope(long=1/x)", 2, 8), "longrope: option 'long'");
-  has(answer("llama3(low=4, high=4)", 2, 8), "high=4 must exceed low=4");
+  has(answer("llama3(low=4, high=2)", 2, 8), "high=2 is below low=4");
   has(answer("cope(positions=1)", 2, 8), "allowed is a whole number from 2");
   has(why([] {
         make_scheme(Spec::parse("rope+shaw"), {16, 2, 8, 12, true});

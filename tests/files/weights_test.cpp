@@ -161,6 +161,39 @@ TEST(Weights, MetadataOfGgufHaveTheirKinds) {
   }
 }
 
+// --- A model in parts
+
+TEST(Weights, PartsOfGgufAreOneModel) {
+  const Path first = kGolden / "parts" / "model-00001-of-00003.gguf";
+  for (const Path& named : {first, kGolden / "parts"}) {
+    const Weights whole = Weights::open(named);
+    EXPECT_EQ(whole.files().size(), 3u);
+    EXPECT_EQ(whole.tensors().size(), 3u);
+    EXPECT_EQ(whole.gguf()->whole("llama.block_count"), 2);
+  }
+}
+
+TEST_F(StrangeWeights, PartsThatLackOrAreExchangedAreRefused) {
+  const Path folder = copied("parts");
+  const auto part = [&](int n) { return folder / text("model-0000", n, "-of-00003.gguf"); };
+  const auto told = [&](int named, const std::string& words) {
+    const std::string found = refusal(part(named));
+    EXPECT_NE(found.find(words), std::string::npos) << found;
+  };
+  EXPECT_EQ(refusal(part(1)), "accepted");
+  told(2, "part 2 of 3 of a model, allowed is the first: model-00001-of-00003.gguf");
+  std::filesystem::rename(part(2), folder / "kept");
+  told(1, "it is part 2 of 3 of a model");
+  EXPECT_EQ(Weights::open(part(1), Weights::Parts::that_are_here).tensors().size(), 1u);
+  std::filesystem::copy(part(3), part(2));
+  told(1, "it does not say that it is part 2 of 3");
+  std::filesystem::remove(part(2));
+  std::filesystem::rename(folder / "kept", part(2));
+  std::filesystem::copy(part(1), folder / "other.gguf");
+  const std::string renamed = refusal(folder / "other.gguf");
+  EXPECT_NE(renamed.find("under the name that llama-gguf-split gave it"), std::string::npos) << renamed;
+}
+
 // --- Damage
 
 // From the last byte to the first; in a GGUF file the padding after the last tensor may be missing.

@@ -11,7 +11,7 @@ to the numbers that the file holds, saved, loaded again as float32 from what was
   head             whether there is one
   layers           of MORE: what enters each layer and what leaves the last norm, (B, T, C) each, in a list
   generated        of decoders in MORE: (B, NEW), the greedy continuation of the first PROMPT tokens of each sequence
-Of an encoder with a decoder all this is in float64 and the decoder's, whose first input is its start token, and what is generated continues this
+Of experts in MXFP4 all this is in float64. Of an encoder with a decoder it is, too, and the decoder's, whose first input is its start token, and what is generated continues this
 token alone (prompt: 1), by transformers' generate(); beside it:
   source           what the encoder reads, of which PAD is padding
   encoder_layers   as layers

@@ -3,7 +3,7 @@
     python3 tests/golden/make_weights.py        (gguf 0.19.0, safetensors 0.8.0, torch 2.15.0, huggingface_hub 2.4.0)
 
 kinds.gguf has a tensor of random blocks of every type that `gguf` can make, and a key of every type; dtypes.safetensors a
-tensor of every dtype that torch has; sharded/ is a model of two files and their index as huggingface_hub writes it.
+tensor of every dtype that torch has; sharded/ is a model of two files and their index as huggingface_hub writes it; parts/ is one of three GGUF files.
 weights.json has the sizes of ggml's blocks, and the numbers as gguf.quants.dequantize and torch's .to(float32) make them, as bytes in hexadecimal.
 `wrong` are other readings of the same bytes, which must not come out.
 """
@@ -113,6 +113,19 @@ def write_gguf(path):
     return cases
 
 
+def write_parts(folder):
+    """A model in three files; the first, which has no tensor, has the metadata."""
+    folder.mkdir()
+    writer = gguf.GGUFWriter(folder / "model.gguf", "llama", split_max_tensors=2, small_first_shard=True)
+    for name, n in (("block_count", 2), ("embedding_length", 64), ("context_length", 128), ("attention.head_count", 2)):
+        writer.add_uint32(f"llama.{name}", n)
+    rows = {f"blk.{n}.attn_norm.weight": late_draw.normal(size=(4, 8)).astype(np.float32) for n in range(3)}
+    for name, x in rows.items():
+        writer.add_tensor(name, x)
+    writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file(), writer.close()
+    return [case("parts/model-00001-of-00003.gguf", name, "F32", x) for name, x in rows.items()]
+
+
 # --- safetensors
 
 def write_dtypes(path):
@@ -148,6 +161,7 @@ def write_sharded(folder):
 shutil.rmtree(HERE, ignore_errors=True)
 HERE.mkdir()
 cases = write_gguf(HERE / "kinds.gguf") + write_dtypes(HERE / "dtypes.safetensors") + write_sharded(HERE / "sharded")
+cases += write_parts(HERE / "parts")
 for c in cases:
     assert c.get("wrong") != c["bytes"], c["name"]
 content = {"source": f"gguf {importlib.metadata.version('gguf')}, safetensors {safetensors.__version__}, "

@@ -218,7 +218,7 @@ def refused_number(config, rope, kind):
         return "attention-factor-impossible"
     if kind in ("yarn", "llama3", "longrope") and is_number(original) and (original < 1 or original % 1):
         return "original-length-impossible"
-    if kind == "llama3" and not 0 < rope["low_freq_factor"] < rope["high_freq_factor"]:
+    if kind == "llama3" and not 0 < rope["low_freq_factor"] <= rope["high_freq_factor"]:
         return "llama3-factors-exchanged"
     if kind == "longrope" and len(rope["short_factor"]) == 1:
         return "longrope-list-length"

@@ -196,9 +196,12 @@ TEST_F(GgufFamilies, HeadsOfEachLayer) {
                         .wholes("attention.head_count", {6, 6, 6, 6})
                         .wholes("attention.head_count_kv", {0, 2, 0, 2});
   const Resolved two = read(some);
-  ASSERT_EQ(two.layers.size(), 2u);
-  EXPECT_EQ(two.layers[0].number, 1);
-  EXPECT_EQ(two.layers[1].number, 3);
+  ASSERT_EQ(two.layers.size(), 4u);
+  for (std::size_t l = 0; l < 4; ++l) EXPECT_EQ(two.layers[l].mixer, l % 2 ? "" : "no_attention") << l;
+  EXPECT_THROW(read(GgufBytes(g)
+                        .wholes("attention.head_count", {6, 6, 6, 6})
+                        .wholes("attention.head_count_kv", {0, 0, 0, 0})),
+               Error);
   EXPECT_THROW(read(GgufBytes(g).wholes("attention.head_count", {6, 6, 6})), WrongValue);
 }
 
@@ -245,9 +248,10 @@ TEST_F(GgufFamilies, ArchitecturesWithoutAFamily) {
   EXPECT_EQ(inside(model("cohere2").whole("attention.sliding_window", 64), 3), "none");
   EXPECT_EQ(inside(model("minimax-m2").whole("rope.dimension_count", 32), 0), "rope(channels=32)");
   const Resolved hybrid = read(model("qwen35").wholes("rope.dimension_sections", {12, 10, 10, 0}));
-  ASSERT_EQ(hybrid.layers.size(), 2u);
-  EXPECT_EQ(hybrid.layers[1].number, 7);
-  EXPECT_EQ(hybrid.layers[0].spec.print(), "add(none, scale=off)+mrope_interleaved(sections=12/10/10)");
+  ASSERT_EQ(hybrid.layers.size(), 8u);
+  for (std::size_t l = 0; l < 8; ++l)
+    EXPECT_EQ(hybrid.layers[l].mixer, l % 4 == 3 ? "" : "linear_attention") << l;
+  EXPECT_EQ(hybrid.layers[3].spec.print(), "add(none, scale=off)+mrope_interleaved(sections=12/10/10)");
   EXPECT_TRUE(hybrid.known);  // compared with llama.cpp's own library (llama_cpp_test)
   EXPECT_THROW(read(model("mamba2")), WrongValue);
 }

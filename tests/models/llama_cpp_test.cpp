@@ -203,7 +203,8 @@ std::string layer_difference(const LayerPosition& layer, const Resolved& model, 
 std::string difference(const Json& c, const Resolved& found) {
   std::map<std::int64_t, const LayerPosition*> layers;
   for (const LayerPosition& layer : found.layers)
-    if (layer.component.empty() || layer.component == "encoder") layers[layer.number] = &layer;
+    if (layer.mixer.empty() && (layer.component.empty() || layer.component == "encoder"))
+      layers[layer.number] = &layer;
   std::set<std::int64_t> met;
   for (const Json& pair : c.at("layers")) {
     const std::int64_t number = pair[0];

@@ -17,6 +17,17 @@ EXPORT = {"general.architecture": "llama", "llama.block_count": 4, "llama.contex
           "llama.attention.head_count": 8, "llama.attention.head_count_kv": 2, "llama.rope.freq_base": 1000000.0, "llama.rope.dimension_count": 64}
 EXPORTED_YARN = EXPORT | {"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4.0, "llama.rope.scaling.original_context_length": 8192}
 
+HYBRID = {"model_type": "qwen3_next", "hidden_size": 512, "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 64,
+          "full_attention_interval": 4, "max_position_embeddings": 32768, "rope_theta": 1000000.0, "partial_rotary_factor": 0.25}
+EXPORTED_HYBRID = {key.replace("llama", "qwen3next", 1): value for key, value in EXPORT.items()} | {
+    "general.architecture": "qwen3next", "qwen3next.block_count": 8, "qwen3next.attention.key_length": 64, "qwen3next.attention.value_length": 64,
+    "qwen3next.full_attention_interval": 4, "qwen3next.rope.dimension_count": 16}
+# The converter writes one head of keys where all share a latent vector.
+EXPORTED_LATENT = {"general.architecture": "deepseek2", "deepseek2.block_count": 2, "deepseek2.context_length": 8192, "deepseek2.embedding_length": 256,
+                   "deepseek2.attention.head_count": 4, "deepseek2.attention.head_count_kv": 1, "deepseek2.attention.key_length": 80,
+                   "deepseek2.attention.value_length": 64, "deepseek2.attention.key_length_mla": 48, "deepseek2.attention.value_length_mla": 32,
+                   "deepseek2.attention.kv_lora_rank": 64, "deepseek2.rope.dimension_count": 16, "deepseek2.rope.freq_base": 10000.0}
+
 
 def written(folder, a, b):
     """Two files: a GGUF file of what has its keys, else a config.json."""
@@ -47,6 +58,9 @@ DIFFER = {
     "theta of an export": (LLAMA, EXPORT | {"llama.rope.freq_base": 10000.0}, {"frequencies"}),
     "scaling dropped by an export": (YARN, EXPORT, {"frequencies", "factor of cos and sin"}),
     "length of an export": (LLAMA, EXPORT | {"llama.context_length": 4096}, {"context length"}),
+    "layers with attention in an export": (HYBRID, EXPORTED_HYBRID | {"qwen3next.full_attention_interval": 2}, {"component"}),
+    "theta of a hybrid's export": (HYBRID, EXPORTED_HYBRID | {"qwen3next.rope.freq_base": 10000.0}, {"frequencies"}),
+    "theta of latent attention's export": (DEEPSEEK, EXPORTED_LATENT | {"deepseek2.rope.freq_base": 50000.0}, {"frequencies"}),
     "pairing of an export": (EXPORT, renamed(EXPORT, "qwen2"), {"pairing"}),
 }
 
@@ -74,6 +88,8 @@ AGREE = {
     "a language part": (LLAMA, {"model_type": "llava", "text_config": LLAMA}),
     "an export": (LLAMA, EXPORT),
     "a scaled export": (YARN, EXPORTED_YARN),
+    "an export of a hybrid": (HYBRID, EXPORTED_HYBRID),
+    "an export of latent attention": (DEEPSEEK, EXPORTED_LATENT),
 }
 
 

@@ -69,8 +69,15 @@ class Pairwise {
   std::vector<Difference> of(const LayerGroup& x, const LayerGroup& y) {
     found_.clear();
     const LayerPosition &p = x.position, &q = y.position;
+    if (!p.mixer.empty() ||
+        !q.mixer.empty()) {  // what they have in place of attention, each format calls otherwise
+      if (p.mixer.empty() != q.mixer.empty()) add(Quantity::component, what(p), what(q));
+      return found_;
+    }
     whole(Quantity::heads, p.heads, q.heads);
-    whole(Quantity::kv_heads, p.kv_heads, q.kv_heads);
+    const bool latent =
+        p.kept.latent != 0 && q.kept.latent != 0;  // one vector for all heads, however they are counted
+    if (!latent) whole(Quantity::kv_heads, p.kv_heads, q.kv_heads);
     whole(Quantity::head_dim, p.head_dim, q.head_dim);
     if (p.causal != q.causal)
       add(Quantity::mask, p.causal ? "causal" : "bidirectional", q.causal ? "causal" : "bidirectional");
@@ -101,6 +108,7 @@ class Pairwise {
   static double scale(const LayerPosition& p) {
     return p.scale == 0 ? 1 / std::sqrt(double(p.head_dim)) : p.scale;
   }
+  static std::string what(const LayerPosition& p) { return p.mixer.empty() ? p.spec.print() : p.mixer; }
   static std::string window(const LayerGroup& g) { return g.window ? text(*g.window, " tokens") : "none"; }
   static std::string listed(const std::vector<double>& x) {
     return x.empty() ? "none" : text(x.front(), " ... ", x.back());

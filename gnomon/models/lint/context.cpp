@@ -3,6 +3,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/lint/release.h"
+#include "gnomon/models/resolve/gguf_architectures.h"
 
 namespace gnomon {
 void check_versions(const LintPrograms& programs) {
@@ -24,6 +25,13 @@ LintContext::LintContext(Config config, std::vector<LintTensor> tensors, std::ve
       obstacles_(std::move(obstacles)),
       programs_(std::move(programs)) {
   check_versions(programs_);
+  if (gguf()) readable_ = no_model().empty();
+}
+
+std::string_view LintContext::no_model() const {
+  if (!gguf()) return {};
+  return gguf_of_no_model(config().text("general.type").value_or(""),
+                          config().text("general.architecture").value_or(""));
 }
 
 const LintContext::Understood& LintContext::understood(Reader reader) const {

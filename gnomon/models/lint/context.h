@@ -29,6 +29,7 @@ class LintContext : public FileView {
   LintContext(const std::string& where, LintObstacle obstacle);
 
   bool readable() const { return readable_; }
+  std::string_view no_model() const;  // what a GGUF file holds that is not a model; empty: it is one
   const std::vector<LintObstacle>& obstacles() const { return obstacles_; }
   const LintPrograms& programs() const { return programs_; }
   // Null where this reader cannot read the file; refusal() then says why.

@@ -1,6 +1,7 @@
 // A file, the weights beside it, and whatever keeps rules from looking at them.
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/files/gguf_parts.h"
 #include "gnomon/files/malformed_json.h"
 #include "gnomon/files/weights.h"
 #include "gnomon/models/lint/context.h"
@@ -14,22 +15,11 @@ LintFile unreadable(const std::string& where, LintObstacle obstacle) {
   return {std::make_shared<const LintContext>(where, std::move(obstacle))};
 }
 
-// llama-gguf-split writes them; no part alone is a model.
-bool is_part(const Path& path) {
-  const std::string name = path.filename().string();
-  constexpr std::string_view pattern = "-00000-of-00000.gguf";
-  if (name.size() <= pattern.size()) return false;
-  const std::string_view end = std::string_view(name).substr(name.size() - pattern.size());
-  for (std::size_t n = 0; n < pattern.size(); ++n)
-    if (pattern[n] == '0' ? end[n] < '0' || end[n] > '9' : end[n] != pattern[n]) return false;
-  return true;
-}
-
 // Why the weights cannot be read: those of a model that was not downloaded, or was in part, are elsewhere.
 LintObstacle obstacle_of(const Error& error, const Path& path) {
   if (!std::filesystem::is_directory(path))
     return is_lfs_pointer(path) ? LintObstacle{std::string(kPointer), true}
-                                : LintObstacle{error.what(), is_part(path)};
+                                : LintObstacle{error.what(), gguf_part(path).has_value()};
   bool pointers = false;
   for (const auto& entry : std::filesystem::directory_iterator(path))
     pointers = pointers || (entry.path().extension() == ".safetensors" && entry.is_regular_file() &&

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/files/gguf_parts.h"
 
 namespace gnomon {
 namespace {
@@ -67,7 +68,7 @@ class Targets {
       const bool is_folder = at->is_directory(gone) && !at->is_symlink(gone);
       if (is_folder && is_hidden(at->path())) at.disable_recursion_pending();
       const bool named = at->path().filename() == "config.json" || at->path().extension() == ".gguf";
-      if (named && !at->is_directory(gone))
+      if (named && !at->is_directory(gone) && !follows_a_part(at->path()))
         files.push_back(folder == "." ? at->path().lexically_relative(folder) : at->path());
     }
     if (files.empty())

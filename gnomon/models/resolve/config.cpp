@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/gguf.h"
+#include "gnomon/files/gguf_parts.h"
 #include "gnomon/files/json-inl.h"
 #include "gnomon/files/weights.h"
 
@@ -162,11 +163,16 @@ StrictJson metadata_of(const Weights& weights) {
 }  // namespace
 
 Config Config::open(const Path& path) {
-  if (std::filesystem::is_directory(path)) return open(path / "config.json");
+  if (std::filesystem::is_directory(path)) {
+    const Path config = path / "config.json";
+    if (std::filesystem::exists(config)) return open(config);
+    const std::vector<Path> models = ggufs_in(path);
+    return open(models.size() == 1 ? models[0] : config);
+  }
   if (path.extension() == ".gguf") {
     auto document = std::make_shared<Document>();
     document->where = path.string(), document->gguf = true;
-    document->root = metadata_of(Weights::open(path));
+    document->root = metadata_of(Weights::open(path, Weights::Parts::that_are_here));
     return Config(std::move(document));
   }
   if (path.extension() == ".safetensors") return open(path.parent_path() / "config.json");

@@ -225,6 +225,15 @@ constexpr GgufArchitecture kArchitectures[] = {
 
 std::span<const GgufArchitecture> gguf_architectures() { return kArchitectures; }
 
+std::string_view gguf_of_no_model(std::string_view type, std::string_view architecture) {
+  // gguf-py, constants.py, GGUFType; tools/mtmd/clip.cpp; common/common.cpp, common_control_vector_load_one.
+  if (type == "mmproj" || architecture == "clip") return "a tower of images or sound with its projector";
+  if (type == "adapter") return "an adapter, such as LoRA's";
+  if (type == "imatrix") return "an importance matrix";
+  if (architecture == "controlvector") return "a control vector";
+  return {};
+}
+
 const GgufArchitecture* find_gguf_architecture(std::string_view name) {
   const auto row = std::lower_bound(std::begin(kArchitectures), std::end(kArchitectures), name,
                                     [](const GgufArchitecture& a, std::string_view n) { return a.name < n; });

@@ -76,6 +76,9 @@ struct GgufArchitecture {
   std::int64_t attention_every = 0;  // of so many layers the last has attention, the others are recurrent
 };
 
+// What a GGUF file that is not a language model holds (general.type, or an architecture of llama.cpp's tools); empty: a model, or not said.
+std::string_view gguf_of_no_model(std::string_view type, std::string_view architecture);
+
 // Null: none of this name.
 const GgufArchitecture* find_gguf_architecture(std::string_view name);
 // The same; of an unknown name, what most have.

@@ -127,6 +127,7 @@ void set_scale(FileReading& file, const Family& row, const std::string& arch, Re
   const bool pre_scaled =
       fixed.pre_scaled && (scaling.extrapolation == 0 || fixed.keyless) && scaling.softmax() != 1;
   for (LayerPosition& layer : answer.layers) {
+    if (!layer.mixer.empty()) continue;
     if (own && *own != 0) layer.scale = *own;
     if (!own && (fixed.plain_scale == GgufScale::one || row.scale == AttentionScale::one)) layer.scale = 1;
     if (!own && fixed.plain_scale == GgufScale::by_head) layer.scale = 1 / double(layer.head_dim);
@@ -195,30 +196,36 @@ class HeadLists {
   List heads_, kv_;
 };
 
-// Layers that have no attention: recurrent ones, and those of no heads. They are no layers of the answer.
-void drop_layers_without_attention(FileReading& file, const std::string& arch, Resolved& answer) {
+// Layers that have no attention: recurrent ones, and those of no heads.
+void name_layers_without_attention(FileReading& file, const Family& row, const std::string& arch,
+                                   Resolved& answer) {
   const std::int64_t standard = gguf_architecture(arch).attention_every;
   const std::string interval = text(arch, ".full_attention_interval"),
                     list = text(arch, ".attention.recurrent_layers");
   const std::int64_t every = standard ? file.whole(interval, 1, 4096).value_or(standard) : 0;
   std::vector<bool> recurrent;
   if (standard && file.kind(list) == Config::Kind::list) recurrent = *file.flags(list);
-  std::vector<std::int64_t> dropped;
-  std::erase_if(answer.layers, [&](const LayerPosition& layer) {
+  std::size_t with = 0;
+  for (LayerPosition& layer : answer.layers) {
     const auto l = std::size_t(layer.number);
     const bool by_rule =
         recurrent.empty() ? every && (layer.number + 1) % every != 0 : l < recurrent.size() && recurrent[l];
-    const bool none = by_rule || layer.heads == 0 || layer.kv_heads == 0;
-    if (none) dropped.push_back(layer.number);
-    return none;
-  });
-  if (answer.layers.empty())
-    throw Error(Fault::input, text(file.config().where(), ": no layer has attention"));
-  if (!dropped.empty())
-    answer.remarks.push_back(
-        {recurrent.empty() ? every ? interval : text(arch, ".attention.head_count_kv") : list,
-         text(dropped.size(), dropped.size() == 1 ? " layer has" : " layers have",
-              " no attention; the first is layer ", dropped.front())});
+    if (!by_rule && layer.heads != 0 && layer.kv_heads != 0) {
+      ++with;
+      continue;
+    }
+    layer.mixer = !attends(row.windows.other) ? std::string(row.windows.other)
+                  : by_rule                   ? "linear_attention"
+                                              : "no_attention";
+    layer.spec.attention.clear();
+    layer.because = {{"kind", layer.mixer,
+                      !by_rule            ? text(arch, ".attention.head_count_kv")
+                      : recurrent.empty() ? interval
+                                          : list,
+                      by_rule && recurrent.empty() ? text("of ", every, " layers the last has attention")
+                                                   : "for this layer"}};
+  }
+  if (with == 0) throw Error(Fault::input, text(file.config().where(), ": no layer has attention"));
 }
 
 // What value vectors are wide, where it is another width than that of keys.
@@ -230,7 +237,7 @@ void set_values(FileReading& file, const Family& family, const std::string& arch
     const bool slides = windowed && std::any_of(layer.spec.attention.begin(), layer.spec.attention.end(),
                                                 [](const Named& n) { return n.name == "window"; });
     const auto own = slides ? windowed : all;
-    if (!own || *own == layer.head_dim) continue;
+    if (!layer.mixer.empty() || !own || *own == layer.head_dim) continue;
     layer.value_dim = *own;
     layer.because.push_back({"value_dim", text(*own), slides ? sliding : full, "channels of a value"});
   }
@@ -243,6 +250,7 @@ void set_latent(FileReading& file, const std::string& arch, Resolved& answer) {
   const auto latent = file.whole(key, 1, kMostHead);
   if (!latent) return;
   for (LayerPosition& layer : answer.layers) {
+    if (!layer.mixer.empty()) continue;
     layer.kept.latent = *latent;
     layer.because.push_back(
         {"kept", text(*latent), key, "one vector for all heads, with keys and values in it"});
@@ -323,6 +331,8 @@ void fill(const Resolving& task, const std::string& arch) {
 
 Resolved resolve_gguf(const Config& written) {
   const std::string arch = written.text("general.architecture").value_or("");
+  if (const auto what = gguf_of_no_model(written.text("general.type").value_or(""), arch); !what.empty())
+    throw Error(Fault::input, text(written.where(), ": the file is ", what, ", not a language model"));
   if (arch.empty()) throw Error(Fault::input, text(written.where(), ": there is no general.architecture"));
   const HeadLists lists(written, arch, std::size_t(written.whole(text(arch, ".block_count")).value_or(0)));
   const Config config = lists.without();
@@ -349,7 +359,7 @@ Resolved resolve_gguf(const Config& written) {
   plain.scale = AttentionScale::root;
   fill({file, plain, sizes, answer}, arch);
   lists.fill(answer);
-  drop_layers_without_attention(file, arch, answer);
+  name_layers_without_attention(file, row, arch, answer);
   set_scale(file, row, arch, answer);
   set_values(file, row, arch, answer), set_latent(file, arch, answer);
   check_layers(config, answer.layers);

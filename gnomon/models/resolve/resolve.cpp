@@ -228,6 +228,11 @@ Resolved of_tower(const Config& config, Reader reader) {
   return answer;
 }
 
+// transformers 5.23 does; vLLM, in the classes that embedding models have.
+bool reader_obeys_is_causal(Reader reader) {
+  return reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24;
+}
+
 using Resolver = void (*)(const Resolving&);
 Resolver resolver_of(const Family& family) {
   switch (family.method) {
@@ -311,11 +316,25 @@ Resolved resolve(const Config& config, Reader reader) {
                               "transformers 5.23 ignores it and adds a learned table; shown here is what the "
                               "model's own code computes",
                               kOwnCode});
+  } else if (language.without_mla) {
+    answer.remarks.push_back({file.at("use_mla"),
+                              "false: transformers 5.23 ignores it; shown here is what the model's own code "
+                              "computes, which turns whole heads as Llama does",
+                              kOwnCode});
   } else if (std::find(family->own_code.begin(), family->own_code.end(), type) != family->own_code.end()) {
     answer.remarks.push_back(
         {language.named_by,
          "transformers 5.23 has no class of this name; shown here is what the model's own code computes",
          kOwnCode});
+  }
+  Family without_mask;
+  if (reader_obeys_is_causal(reader) && unmasked(file, *family)) {
+    without_mask = unmasked_row(*family), family = &without_mask;
+    answer.because.push_back({"causal", "off", file.at("is_causal"), "the mask hides no token"});
+    answer.remarks.push_back(
+        {file.at("is_causal"),
+         "not true: transformers 5.23 masks no token, and 4.57 reads no such key and stays causal",
+         "mask-by-version"});
   }
   answer.causal = !two_sided(file, *family);
   const Sizes sizes = read_sizes(file, *family, answer.because);

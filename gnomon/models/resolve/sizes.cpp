@@ -186,6 +186,17 @@ bool two_sided(FileReading& file, const Family& family) {
   return says_two_sided(file, family) && !family.two_sided_by_kernel;
 }
 
+bool unmasked(FileReading& file, const Family& family) {
+  return family.causal && family.windows.chunk == 0 && file.has("is_causal") &&
+         !file.flag("is_causal").value_or(false);
+}
+Family unmasked_row(const Family& family) {
+  Family row = family;
+  row.causal = false, row.causal_key = {};
+  if (row.windows.two_sided_more == 0 && row.windows.divisor == 1) row.windows.more += 1;
+  return row;
+}
+
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
   const SizeKeys& keys = family.keys;
   const Sizes& own = family.sizes;

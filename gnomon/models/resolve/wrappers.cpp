@@ -226,11 +226,17 @@ void enter(const Config& config, const Wrapper& wrapper, LanguagePart& part) {
   part.key = key, part.filled_in = absent;
 }
 
+// DeepSeek-OCR's own code has Llama's attention then (deepseek-ai/DeepSeek-OCR, modeling_deepseekv2.py), which is that of
+// transformers' second version of the model.
+bool says_no_mla(const Config& config, const std::string& part) {
+  return config.flag(part.empty() ? "use_mla" : part + ".use_mla") == false;
+}
+
 }  // namespace
 
 LanguagePart language_part(const Config& config) {
   const std::string outer = word(config, "model_type"), other = any_part(config);
-  LanguagePart part{"", outer, "model_type", false, nullptr};
+  LanguagePart part{.key = "", .type = outer, .named_by = "model_type"};
   const Wrapper* around = find_wrapper(outer);
   if (!around)
     guess(config, other, outer, part);
@@ -240,6 +246,8 @@ LanguagePart language_part(const Config& config) {
   const bool own = around && part.type == around->text && (part.filled_in || around->by_key);
   part.family = own ? family_within(*around)
                     : find_family(part.type, outer, config.kind("layer_types") != Config::Kind::absent);
+  part.without_mla = part.family && part.family->mla.present() && says_no_mla(config, part.key);
+  if (part.without_mla) part.family = find_family("deepseek_ocr2_text", {}, false);
   return part;
 }
 

@@ -32,10 +32,11 @@ std::string_view innermost(const Wrapper& wrapper);
 
 // The language model in a file.
 struct LanguagePart {
-  std::string key;         // the object that configures it, "text_config"; empty: the document itself does
-  std::string type;        // its model_type, or that of the whole
-  std::string named_by;    // the key that says the type; empty: no key does
-  bool filled_in = false;  // the file has no such object: the larger class has one of its own
+  std::string key;           // the object that configures it, "text_config"; empty: the document itself does
+  std::string type;          // its model_type, or that of the whole
+  std::string named_by;      // the key that says the type; empty: no key does
+  bool filled_in = false;    // the file has no such object: the larger class has one of its own
+  bool without_mla = false;  // its class has latent attention, and the file says use_mla false
   const Family* family = nullptr;  // its row, with what a larger class fills in; null: unknown
 };
 LanguagePart language_part(const Config& config);

@@ -114,6 +114,9 @@ Findings one_more(const LintContext& file) {
 Findings by_kernel(const LintContext& file) {
   return remarked(file, "mask-depends-on-kernel", kText.at("mask-depends-on-kernel", "expected"));
 }
+Findings by_version(const LintContext& file) {
+  return remarked(file, "mask-by-version", kText.at("mask-by-version", "expected"));
+}
 Findings by_layer(const LintContext& file) {
   return remarked(file, "layer-override-refused", kText.at("layer-override-refused", "expected"));
 }
@@ -129,6 +132,7 @@ constexpr LintRow kRows[] = {
     {"window-beyond-context", Severity::note, beyond_context},
     {"window-one-too-many", Severity::note, one_more},
     {"mask-depends-on-kernel", Severity::warning, by_kernel},
+    {"mask-by-version", Severity::note, by_version},
     {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
 };
 constexpr auto kRules = written(kText, kRows);

@@ -108,7 +108,7 @@ Findings llama3_without_length(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto low = file.number(dict, "low_freq_factor"), high = file.number(dict, "high_freq_factor");
     if (!dict.live || file.type_of(dict) != "llama3" || !longest || !low || !high || *low <= 0 ||
-        *high <= *low)
+        *high < *low)
       continue;
     constexpr std::string_view name = "original_max_position_embeddings";
     if (file.has(dict, name) || file.has(name) ||

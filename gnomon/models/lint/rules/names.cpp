@@ -62,8 +62,10 @@ std::string_view nearly(const LintContext& file, std::string_view key) {
 // Keys of the family that are nearly one of these, and not it.
 bool reads(const Family& family, std::string_view key) {
   const std::string_view own[] = {
-      family.windows.key,      family.windows.every_key,      family.windows.use_key, family.rope.theta_key,
-      family.rope.partial_key, family.rope.sliding_theta_key, family.rope.width_key,  family.two_sided_key};
+      family.windows.key,     family.windows.every_key, family.windows.use_key,
+      family.rope.theta_key,  family.rope.partial_key,  family.rope.sliding_theta_key,
+      family.rope.width_key,  family.two_sided_key,     family.rope.shares_key,
+      family.rope.scaled_key, family.windows.types_key, family.turning_first_key};
   return std::find(std::begin(own), std::end(own), key) != std::end(own);
 }
 

@@ -77,7 +77,7 @@ Findings spelling(const LintContext& file) {
     all.push_back(
         finding(file, file.at("layer_rope_theta"), kText.at("no-position-spelling", "expected.bases"),
                 said<"layers">(kText.at("no-position-spelling", "says.bases"), text(without(*bases)))));
-  if (file.number("qk_rope_head_dim") == 0)
+  if (file.number("qk_rope_head_dim") == 0 && file.family() && file.family()->mla.present())
     all.push_back(finding(file, file.at("qk_rope_head_dim"),
                           kText.at("no-position-spelling", "expected.slice"),
                           kText.at("no-position-spelling", "says.slice")));

@@ -55,7 +55,9 @@ Findings differ(const LintContext& file) {
   if (!now || !before || now->layers.size() != before->layers.size()) return {};
   std::size_t layers = 0, first = 0;
   for (std::size_t l = 0; l < now->layers.size(); ++l) {
-    if (now->layers[l].same(before->layers[l])) continue;
+    LayerPosition masked = before->layers[l];  // mask-by-version tells of the mask
+    masked.causal = now->layers[l].causal;
+    if (now->layers[l].same(masked)) continue;
     if (!layers++) first = l;
   }
   if (!layers) return {};

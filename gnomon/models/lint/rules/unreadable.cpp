@@ -21,10 +21,17 @@ Findings unreadable(const LintContext& file) {
 Findings incomplete(const LintContext& file) {
   return obstacles(file, true, kText.at("file-incomplete", "expected"));
 }
+Findings no_model(const LintContext& file) {
+  if (file.no_model().empty()) return {};
+  const std::string key = file.config().has("general.type") ? "general.type" : "general.architecture";
+  return {finding(file, key, kText.at("gguf-of-no-model", "expected"),
+                  said<"what">(kText.at("gguf-of-no-model", "says"), file.no_model()))};
+}
 
 constexpr LintRow kRows[] = {
     {"file-unreadable", Severity::error, unreadable, {.any_class = true, .unread = true}},
     {"file-incomplete", Severity::note, incomplete, {.unread = true}},
+    {"gguf-of-no-model", Severity::note, no_model, {.unread = true}},
 };
 constexpr auto kRules = written(kText, kRows);
 
