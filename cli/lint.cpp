@@ -15,6 +15,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
 #include "gnomon/models/lint/fix.h"
+#include "gnomon/models/lint/targets.h"
 
 namespace gnomon::cli {
 namespace {
@@ -109,8 +110,10 @@ std::string standard_input() {
 
 LintRequest request_of(const LintOptions& o) {
   LintRequest request{{}, "", {o.only, o.ignore}, o.exceptions, {o.transformers, o.vllm}};
-  for (const std::string& path : o.paths)
-    request.paths.emplace_back(path == "-" ? path : model_path(path, HubPart::headers, o.download));
+  for (const std::string& path : o.paths) {
+    const bool as_it_is = path == "-" || is_pattern(path);
+    request.paths.emplace_back(as_it_is ? path : model_path(path, HubPart::headers, o.download));
+  }
   if (std::find(o.paths.begin(), o.paths.end(), "-") != o.paths.end()) request.text = standard_input();
   return request;
 }

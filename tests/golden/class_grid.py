@@ -95,4 +95,6 @@ def draw(rng, file, defaults, pairs_of):
         (in_version_5 if rng.random() < 0.5 else in_version_4)(rng, config, own, pairs_of(config))
     elif "rope_parameters" in defaults and rng.random() < 0.5:
         del config["rope_parameters"]
+    if rng.random() < 0.1:  # embedding models made from decoders say it
+        config["is_causal"] = False
     return config

@@ -88,7 +88,9 @@ class Spy:
         if scale == 1.0:  # the class may have multiplied q by it before
             rows = (self.before_turning(x)[0] for x in (q, k))
             scale = float(f"{math.prod(factor(x, self.watching.maps) for x in rows):.8g}")
-        causal = self.model._supports_sdpa and getattr(module, "is_causal", True)  # without a mask; eager attention then hides nothing
+        # Without a mask: eager attention then hides nothing, and sdpa what the module says, unless the file has said that no token is hidden.
+        hides = getattr(getattr(module, "config", None), "is_causal", True)
+        causal = self.model._supports_sdpa and getattr(module, "is_causal", True) and hides
         self.calls.append({"module": module, "layer": self.layer, "q": q, "k": k, "mask": mask, "causal": causal, "scale": scale,
                            "turns": list(self.turns)})
         self.watching.maps, self.turns[:] = [], []

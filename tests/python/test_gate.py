@@ -37,6 +37,16 @@ def rules(found):
     return [(f["file"], f["rule"]) for f in found["findings"]]
 
 
+def test_a_pattern_that_no_shell_has_read_is_read(tmp_path):
+    models(tmp_path, m1=GOOD, m2=WRONG, other=WRONG)
+    (tmp_path / "m[x]").mkdir()
+    (tmp_path / "m[x]" / "config.json").write_text(json.dumps(WRONG))
+    assert [f["file"] for f in linted("m?/config.json", cwd=tmp_path, check=1)["files"]] == ["m1/config.json", "m2/config.json"]
+    assert [f["file"] for f in linted("m*", cwd=tmp_path, check=1)["files"]] == ["m1/config.json", "m2/config.json", "m[x]/config.json"]
+    assert [f["file"] for f in linted("m[x]", cwd=tmp_path, check=1)["files"]] == ["m[x]/config.json"]  # a path that exists is itself
+    assert "no file or folder has such a name" in gnomon("lint", "n*/config.json", cwd=tmp_path, check=4).stderr
+
+
 def test_versions_choose_the_faults_that_are_told(tmp_path):
     sections = {"type": "mrope", "mrope_section": [16, 24, 24]}
     written = {"model_type": "qwen2_5_vl", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2, "max_position_embeddings": 32768,

@@ -1,5 +1,7 @@
 #include "gnomon/models/lint/targets.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -33,8 +35,9 @@ class Targets {
     if (path == "-") return put({path});
     std::error_code refused;
     const auto status = std::filesystem::status(path, refused);
-    if (status.type() == std::filesystem::file_type::not_found)
-      throw Error(Fault::resource, text(path.string(), ": no such file or folder"));
+    const bool absent = status.type() == std::filesystem::file_type::not_found;
+    if (absent && is_pattern(path)) return each_match(path);
+    if (absent) throw Error(Fault::resource, text(path.string(), ": no such file or folder"));
     if (std::filesystem::is_directory(status)) return walk(path);
     const std::string name = path.filename().string();
     const bool weights = path.extension() == ".safetensors";
@@ -46,6 +49,17 @@ class Targets {
   LintTargets take() { return std::move(found_); }
 
  private:
+  // What a shell would have made of it: quoted, or from a file of settings, it comes as it is.
+  void each_match(const Path& pattern) {
+    glob_t found{};
+    const int failed = glob(pattern.c_str(), 0, nullptr, &found);
+    std::vector<Path> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+    if (failed || paths.empty())
+      throw Error(Fault::resource, text(pattern.string(), ": no file or folder has such a name"));
+    for (const Path& path : paths) add(path);
+  }
+
   static Path folder_of(const Path& file) { return file.has_parent_path() ? file.parent_path() : Path("."); }
 
   void put(LintTarget target) {
@@ -83,6 +97,8 @@ class Targets {
 };
 
 }  // namespace
+
+bool is_pattern(const Path& path) { return path.string().find_first_of("*?[") != std::string::npos; }
 
 Path whole_path(const Path& path) {
   const Path whole = std::filesystem::absolute(path).lexically_normal();

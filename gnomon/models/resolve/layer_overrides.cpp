@@ -58,6 +58,20 @@ std::vector<std::string_view> names_by_layer(const Family& family) {
   return {};
 }
 
+// A dictionary, for all layers or for one kind of them, has this type.
+bool has_rope_type(FileReading& file, std::string_view asked) {
+  for (const std::string_view object : {"rope_parameters", "rope_scaling"}) {
+    if (file.kind(object) != Config::Kind::object) continue;
+    std::vector<std::string> dictionaries{std::string(object)};
+    for (const std::string& kind : file.config().keys(file.at(object)))
+      dictionaries.push_back(text(object, ".", kind));
+    for (const std::string& one : dictionaries)
+      for (const char* name : {".rope_type", ".type"})
+        if (file.kind(one + name) == Config::Kind::text && file.text(one + name) == asked) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> layer_overrides(FileReading& file, std::int64_t layers) {
@@ -99,6 +113,15 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
     }
   }
   if (!family.full.head_dim) return;
+  const bool widths =
+      std::any_of(heads.begin(), heads.end(), [](const Values& v) { return v.contains("head_dim"); });
+  if (widths && has_rope_type(file, "longrope"))
+    remarks.push_back({file.at(kObject),
+                       "layers have heads of different widths: transformers 5.23 asks for one to count the "
+                       "factors of longrope, and raises AmbiguousGlobalPerLayerAttributeError",
+                       kRule,
+                       {},
+                       true});
   const auto kinds = read_layers(file, family, sizes);
   for (std::size_t l = 1; l < kinds.size(); ++l) {
     const auto first = std::find_if(kinds.begin(), kinds.end(),

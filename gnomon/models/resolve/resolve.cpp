@@ -94,7 +94,7 @@ LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std
   layer.heads = kind.heads ? kind.heads : task.sizes.heads;
   layer.kv_heads = kind.kv_heads ? kind.kv_heads : task.sizes.kv_heads;
   layer.head_dim = kind.head_dim ? kind.head_dim : task.sizes.head_dim;
-  layer.causal = task.answer.causal;
+  layer.causal = task.answer.causal || kind.chunk != 0;  // chunks are, whatever is_causal says
   layer.because = kind.because;
   std::vector<Named> said;
   for (const SpecPart& part : parts) {
@@ -329,7 +329,7 @@ Resolved resolve(const Config& config, Reader reader) {
   }
   Family without_mask;
   if (reader_obeys_is_causal(reader) && unmasked(file, *family)) {
-    without_mask = unmasked_row(*family), family = &without_mask;
+    without_mask = unmasked_row(file, *family), family = &without_mask;
     answer.because.push_back({"causal", "off", file.at("is_causal"), "the mask hides no token"});
     answer.remarks.push_back(
         {file.at("is_causal"),

@@ -187,13 +187,21 @@ bool two_sided(FileReading& file, const Family& family) {
 }
 
 bool unmasked(FileReading& file, const Family& family) {
-  return family.causal && family.windows.chunk == 0 && file.has("is_causal") &&
-         !file.flag("is_causal").value_or(false);
+  return family.causal && file.has("is_causal") && !file.flag("is_causal").value_or(false);
 }
-Family unmasked_row(const Family& family) {
+Family unmasked_row(FileReading& file, const Family& family) {
   Family row = family;
   row.causal = false, row.causal_key = {};
-  if (row.windows.two_sided_more == 0 && row.windows.divisor == 1) row.windows.more += 1;
+  WindowRule& windows = row.windows;
+  if (windows.cycle == "r")  // reference_sliding_attention: all before the query, and so many after it
+    file.wrong("is_causal",
+               "true, because this class sees more keys before a query than after it without, and "
+               "gnomon has no such encoding");
+  if (says_two_sided(file, family)) {
+    windows.two_sided_more += windows.two_sided_more != 0;
+  } else {
+    windows.two_sided_more = 0, windows.more += windows.divisor == 1;
+  }
   return row;
 }
 
