@@ -9,15 +9,15 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/rope_keys.h"
+#include "gnomon/models/resolve/rope_width.h"
 #include "gnomon/models/resolve/sections.h"
 
 namespace gnomon {
 namespace {
 
-class Rope {
+class Rope : RopeWidth {
  public:
-  Rope(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules)
-      : dict_(dict), head_(head), facts_(facts), rules_(rules), type_(*dict.word("rope_type")) {}
+  using RopeWidth::RopeWidth;
 
   SpecPart part() {
     const auto known = kTypes;
@@ -72,28 +72,6 @@ class Rope {
            near.empty() ? "scaling-key-unread" : "rope-key-misspelt"});
     }
   }
-  void because(std::string_view what, std::string value, std::string key, std::string rule) {
-    because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
-  }
-  // The key says another number, from which this one follows.
-  void follows(std::string_view what, std::string value, std::string key, std::string rule) {
-    because(what, std::move(value), std::move(key), std::move(rule));
-    because_.back().follows = true;
-  }
-  void note(std::string_view what, std::string value, std::string_view name) {
-    const RopeValue* from = dict_.find(name);
-    because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
-    because_.back().follows = from && from->follows;
-  }
-  void write(std::string_view option, const OptionValue& value) {
-    encoding_.options.emplace_back(option, value);
-  }
-  // An option that is a member of the dictionary, and nothing else.
-  void option(std::string_view option_name, const OptionValue& value, std::string_view name) {
-    write(option_name, value);
-    note(option_name, value.print(), name);
-  }
-
   void theta() {
     const auto x = dict_.number("rope_theta");
     if (!x || !(*x > 0)) dict_.wrong("rope_theta", "a number above 0");
@@ -104,97 +82,6 @@ class Rope {
     write("pairing", word);
     because("pairing", word, facts_.pairing_key,
             facts_.pairing_key.empty() ? "no key sets it: fixed by the family" : "true: adjacent");
-  }
-  void channels() {
-    if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
-    if (const auto pairs = pairs_of_sections()) {
-      follows("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
-              "twice the sum of its sections; no key sets the share of the head");
-      return rotate(2 * *pairs);
-    }
-    const double part = dict_.number("partial_rotary_factor").value_or(1);
-    const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
-    const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
-    if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
-    if (head_.whole && type_ == "default" && !facts_.plain_partial)
-      dict_.wrong("rope_type",
-                  "a type that counts partial_rotary_factor: for this one the class computes cos and sin for "
-                  "the whole head, and raises RuntimeError when it rotates a slice");
-    if (head_.whole) slice_of_share(part);
-    if (type_ == "proportional" || head_.whole) return rotate(head_.rotated);
-    if (forgotten && part != 1) {
-      remarks_.push_back({dict_.find("partial_rotary_factor")->key,
-                          "ignored: in this family the default type rotates the whole head",
-                          head_.trailing         ? "rotary-slice-turns-whole"
-                          : part > 0 && part < 1 ? "partial-rotation-dropped"
-                                                 : "partial-rotation-impossible"});
-    }
-    if (part > 0 && part < 1 && (facts_.part_fails || (type_ != "default" && whole_head())))
-      refuse(dict_.find("partial_rotary_factor")->key,
-             "this type computes cos and sin for a part of the head, but the attention of the class rotates "
-             "all of it: transformers 5.23 raises RuntimeError when the model runs",
-             "partial-rotation-with-scaling");
-    std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
-    if (n % 2 && n > 0 && n < head_.rotated && facts_.odd_part && type_ == "default") even_out(n++);
-    if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
-    if (n < 2 || n > head_.rotated || n % 2) {
-      dict_.wrong("partial_rotary_factor",
-                  text("a share of the ", head_.rotated, " channels that gives an even number of channels"));
-    }
-    if (n != head_.rotated)
-      note("rotary_dim", text(n), "partial_rotary_factor"), because_.back().follows = true;
-    rotate(n);
-  }
-  // The share is one of the head, and its channels must be those of the slice. Dots' class writes that share itself.
-  void slice_of_share(double part) {
-    const bool proportional = type_ == "proportional";
-    const bool said = facts_.dicts != RopeDicts::copied && dict_.holds("partial_rotary_factor");
-    const auto n = proportional ? head_.attended : std::int64_t(part * double(head_.attended));
-    if ((!said && !proportional) || n == head_.rotated) return;
-    const RopeValue& from = *dict_.find(said ? "partial_rotary_factor" : "rope_type");
-    refuse(from.key,
-           text("this type computes cos and sin for ", n, " channels, and the slice has ", head_.rotated,
-                ": transformers 5.23 raises RuntimeError when the model runs"),
-           "partial-rotation-with-scaling");
-  }
-  // theta^(−2i/n) of an odd n, by n + 1 channels: another base has these frequencies.
-  void even_out(std::int64_t n) {
-    const double theta = *dict_.number("rope_theta");
-    const double own = std::pow(theta, double(n + 1) / double(n));
-    for (auto& [name, value] : encoding_.options)
-      if (name == "theta") value = own;
-    because(
-        "theta", shortest(own), "",
-        text("the frequencies of ", shortest(theta), " are made for ", n, " channels, and ", n + 1, " turn"));
-  }
-  std::optional<std::int64_t> pairs_of_sections() const {
-    if (!facts_.width_by_sections || dict_.holds("partial_rotary_factor")) return std::nullopt;
-    const auto parts = dict_.list("mrope_section");
-    if (!parts) return std::nullopt;
-    const double pairs = std::accumulate(parts->begin(), parts->end(), 0.0);
-    const bool fits = pairs >= 1 && 2 * pairs < double(head_.rotated) && pairs == std::floor(pairs);
-    return fits ? std::optional(std::int64_t(pairs)) : std::nullopt;
-  }
-  // The class knows no part of the head, but for the one that is its own.
-  bool whole_head() const {
-    return rules_.plain_forgets_part && !facts_.plain_partial && facts_.partial == 0 && !head_.trailing;
-  }
-  void named_channels(double given) {
-    const std::int64_t n = given == 0 ? head_.rotated : std::int64_t(given);
-    if (n < 2 || n > head_.rotated || n % 2 || double(n) != given + (given == 0 ? double(n) : 0))
-      dict_.wrong("rotary_dim", text("an even number of channels up to ", head_.rotated));
-    note("rotary_dim", text(n), "rotary_dim");
-    rotate(n);
-  }
-  void rotate(std::int64_t n) {
-    if (n != head_.attended) write("channels", n);
-    if (n != head_.attended && head_.trailing) write("side", "trailing");
-    rotated_ = n;
-  }
-  double needed(std::string_view name) {
-    const auto x = dict_.number(name);
-    if (!x) dict_.wrong(name, "a number");
-    return *x;
   }
   double factor() {
     const double x = needed("factor");
@@ -459,10 +346,6 @@ class Rope {
                         "the two channels of a pair by two coordinates",
                         "sections-split-pairs"});
   }
-  // transformers 5.23 raises an error for it.
-  void refuse(const std::string& key, std::string says, std::string_view rule) {
-    remarks_.push_back({key, std::move(says), rule, {}, true});
-  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
@@ -482,16 +365,6 @@ class Rope {
          "the spec is for text, where the coordinates are equal; images use these frequencies by section",
          "sections-with-scaling"});
   }
-
-  const RopeDict& dict_;
-  const RopeHead& head_;
-  const RopeFacts& facts_;
-  const RopeRules& rules_;
-  const std::string type_;
-  Named encoding_;
-  std::int64_t rotated_ = 0;
-  std::vector<Because> because_;
-  std::vector<Remark> remarks_;
 };
 
 const std::array<Rope::Type, 7> Rope::kTypes{{{"default", "rope", &Rope::plain},
