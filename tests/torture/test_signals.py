@@ -5,7 +5,9 @@ the same bits.
 
 import collections
 import os
+import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
@@ -78,6 +80,27 @@ def test_a_signal_at_a_random_moment(text, tmp_path, undisturbed, case):
         assert not without_a_checkpoint(out), what
     gnomon(*arguments, check=0)
     assert results(out) == undisturbed.bits, what
+
+
+def blocked_by_its_first_worker(study):
+    """The signals that the first worker of this process blocks, read within microseconds of its birth."""
+    while study.poll() is None:
+        for word in pathlib.Path(f"/proc/{study.pid}/task/{study.pid}/children").read_text().split():
+            child = pathlib.Path("/proc", word)
+            if child.joinpath("cmdline").read_bytes().split(b"\0")[1:2] != [b"worker"]:
+                continue  # not yet another program: there everything is blocked for a moment
+            mask = int(re.search(r"SigBlk:\s+(\w+)", child.joinpath("status").read_text())[1], 16)
+            return {number for number in signal.Signals if mask >> (number - 1) & 1}
+    return set()
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_a_worker_that_is_being_loaded_is_not_ended_by_the_signal_to_its_group(text, tmp_path, case):
+    with subprocess.Popen([str(GNOMON), *command(text, tmp_path / "out", checkpoint_seconds=1000)], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as study:
+        blocked = blocked_by_its_first_worker(study)
+        study.terminate()
+    assert {signal.SIGINT, signal.SIGHUP, signal.SIGTERM} <= blocked
 
 
 def test_what_this_suite_asks_can_fail(tmp_path):

@@ -48,11 +48,14 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawnattr_t attributes;  // what this process blocks is its own affair
+  // What this process blocks is its own affair. These the worker blocks from its birth, not from when it can
+  // watch them: Ctrl-C reaches the whole group, and would end a worker that is being loaded.
+  posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t nothing;
-  sigemptyset(&nothing);
-  posix_spawnattr_setsigmask(&attributes, &nothing);
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
