@@ -214,6 +214,7 @@ std::string explain_json(const Explanation& e, int indent) {
            {"width", m.width},
            {"trained_length", m.trained_length},
            {"longest", m.longest},
+           {"encoder_longest", m.encoder_longest},
            {"table_rows", m.table_rows},
            {"input", m.input.print()},
            {"positions_end", e.positions_end ? Json(*e.positions_end) : Json()},

@@ -267,6 +267,7 @@ std::vector<std::string> explain_answers(const Explanation& e) {
     out.push_back(
         text("Position vectors are added to the words: ", m.input.print(),
              e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "",
+             m.encoder_longest ? text(", and ", grouped(double(m.encoder_longest)), " in the encoder") : "",
              marked("", is_guess(e, Quantity::position_vectors)), "."));
   std::string without;
   for (const LayerGroup& g : e.groups) {

@@ -42,6 +42,7 @@ std::string position(const Family& f) {
     case Method::t5:
       return "buckets of distances";
     case Method::mpnet:
+    case Method::table_t5:
       return "learned table and buckets of distances";
     case Method::deberta:
     case Method::deberta2:
@@ -50,7 +51,6 @@ std::string position(const Family& f) {
       return "a bias of the content by distance";
     case Method::deepseek_v4:
       return "RoPE, compressed keys";
-    case Method::t5_alone:
       return "buckets of distances";
     case Method::xlnet:
       return "sinusoid of distances in the logits";

@@ -15,9 +15,29 @@ LFM2 = ["full_attention" if layer in (2, 5, 8) else "conv" for layer in range(LA
 GRANITE = ["full_attention" if layer in (1, 4) else "linear_attention" for layer in range(6)]
 ZAMBA2 = ["linear_attention", "hybrid", "linear_attention", "linear_attention", "hybrid"]
 MAMBA = {"mamba_n_heads": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
+# The decoder of two stacks has other layers and heads than the encoder.
+STACKS = {"encoder_layers": 3, "decoder_layers": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64}
+BUCKETS = {"num_decoder_layers": 2, "d_ff": 16}
+BERT = {"model_type": "bert", "vocab_size": 19, "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 16}
+GEMMA = {"vocab_size": 19, "hidden_size": 64, "intermediate_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "head_dim": 32, "query_pre_attn_scalar": 32, "sliding_window": WINDOW, "pad_token_id": 0}
+GEMMA2 = {**GEMMA, "dropout_rate": 0.0}
 OWN = {
+    **{name: STACKS for name in ("bart", "blenderbot", "blenderbot-small", "m2m_100", "marian", "mbart", "mvp", "pegasus", "pegasus_x", "plbart",
+                                 "bigbird_pegasus")},
+    **{name: BUCKETS for name in ("t5", "mt5", "umt5", "switch_transformers")},
+    "longt5": {**BUCKETS, "local_radius": 3},
+    "encoder-decoder": {"encoder": {**BERT, "num_hidden_layers": 2}, "decoder": {**BERT, "is_decoder": True, "add_cross_attention": True}},
+    "t5gemma2": {"encoder": {"text_config": GEMMA2, "vision_config": {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}},
+                 "decoder": {**GEMMA2, "num_hidden_layers": 7, "sliding_window": 7}},
+    "t5gemma": {"encoder": GEMMA, "decoder": {**GEMMA, "num_hidden_layers": 4, "sliding_window": 7}},
+    "fsmt": {**STACKS, "src_vocab_size": 19, "tgt_vocab_size": 19, "langs": ["en", "de"]},
+    "led": {**{k: v for k, v in STACKS.items() if k != "max_position_embeddings"}, "attention_window": 4, "max_encoder_position_embeddings": 64, "max_decoder_position_embeddings": 48},
+    "nllb-moe": {**STACKS, "encoder_sparse_step": 0, "decoder_sparse_step": 0},
     "big_bird": {"max_position_embeddings": 256},
     "cpmant": {"prompt_length": 0, "dim_ff": 16},
+    "layoutlmv3": {"coordinate_size": 42, "shape_size": 44, "visual_embed": False},
+    "lilt": {"hidden_size": 192},
     "clvp_encoder": {"projection_dim": 256},
     "gpt_neo": {"attention_types": [[["global", "local"], 6]], "num_layers": 12, "window_size": WINDOW},
     "longformer": {"attention_window": 4},
@@ -91,6 +111,10 @@ OTHER = {
     "falcon": {"alibi": {"alibi": True, "rope_parameters": None}},
     "gpt_bigcode": {"a KV head for each": {"multi_query": False, "num_key_value_heads": None}},
     "gpt_neo": {"lists": {"attention_layers": None, "attention_types": [[["local"], 4], [["global"], 8]]}},
+    "led": {"a window for each layer": {"attention_window": [4, 8, 4]}},
+    "m2m_100": {"words as they are": {"scale_embedding": False}},
+    "mbart": {"scaled words": {"scale_embedding": True}},
+    "t5": {"few buckets": {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 10}, "as many layers": {"num_decoder_layers": None}},
     "longformer": {"a window for each layer": {"attention_window": [4, 8, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4]}},
     "modernbert-decoder": {"older keys": {"sliding_window": None, "layer_types": None, "local_attention": 8, "global_attn_every_n_layers": 4}},
     "mpt": {"six heads": {"n_heads": 6, "d_model": 96}, "a scale": {"attn_config": {"softmax_scale": 0.3}}},
@@ -140,6 +164,7 @@ OTHER = {
 }
 # Where the class of the text stands, if its module has several or none.
 MODELS = {
+    "dpr": "dpr.modeling_dpr.DPREncoder",
     "blip_text_model": "blip.modeling_blip_text.BlipTextModel",
     "clvp_encoder": "clvp.modeling_clvp.ClvpEncoder",
     "clvp_decoder": "clvp.modeling_clvp.ClvpDecoder",
@@ -151,11 +176,12 @@ AXES = {"neomme": "12"}
 # Whose eager attention is another than the usual one: Falcon's adds the bias of ALiBi twice, in the mask and beside q·k.
 KERNELS = {"falcon": ("sdpa",)}
 # The module of attention, where it has no logit for each pair of tokens.
-REACHING = {"longformer": "LongformerSelfAttention", "yoso": "YosoSelfAttention"}
+REACHING = {"led": "LEDEncoderSelfAttention", "longformer": "LongformerSelfAttention", "longt5": "LongT5LocalAttention", "yoso": "YosoSelfAttention"}
 # Rows of ids of one text: a codebook each.
 INPUT_ROWS = {"musicgen_decoder": 4, "musicgen_melody_decoder": 4}
 # What single classes take in place of, or beside, words.
 INPUTS = {
+    "bros": lambda config, n: {**words(n), "bbox": torch.zeros(1, n, 4)},
     **{name: lambda config, n: {"inputs_embeds": torch.randn(1, n, config.hidden_size)} for name in ("csm", "kyutai_speech_to_text", "qwen3_omni_moe_talker_code_predictor")},
     "perceiver": lambda config, n: {"inputs": words(n)["input_ids"]},
     "voxtral_realtime_text": lambda config, n: {**words(n), "t_cond": torch.randn(1, config.hidden_size)},
@@ -177,7 +203,7 @@ def parts_of(config):
 
 def padded(config, tokens):
     """How many tokens the class makes of these: Longformer's chunks are whole."""
-    if config.model_type != "longformer":
+    if config.model_type not in ("led", "longformer"):
         return tokens
     window = config.attention_window if isinstance(config.attention_window, int) else max(config.attention_window)
     return -(-tokens // window) * window
@@ -228,5 +254,5 @@ def shrunk(name, cls, bare=False):
         given[by["num_hidden_layers"]] = min(layers, LAYERS)
     given |= OWN.get(name, {})
     if bare:
-        given.pop("max_position_embeddings", None)
+        given = {k: v for k, v in given.items() if not k.startswith("max_") or not k.endswith("position_embeddings")}
     return cls(**given)

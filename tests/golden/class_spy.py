@@ -4,7 +4,7 @@ import math
 import re
 
 import torch
-from class_watch import factor
+from class_watch import added, factor
 from resolver_modules import module_of
 from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
@@ -13,6 +13,16 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 class NotShared(ValueError):
     """The class itself fails when it multiplies q by k, which the spy leaves out."""
+
+
+def bias_in(mask, beside):
+    """What a class adds to the logits, in its mask or beside it: T5."""
+    rows = [x for x in (mask, beside) if x is not None and x.is_floating_point() and x.shape[-1] == x.shape[-2]]
+    if not rows:
+        return {}
+    rows = sum(rows)[0].detach()
+    seen = (rows > -5000).any(0)
+    return dict(zip(("bias", "slopes"), added(rows, seen))) if bool(seen.diagonal().all()) else {}
 
 
 class Spy:
@@ -77,8 +87,12 @@ class Spy:
         return torch.zeros_like(q)
 
     def before_turning(self, rows):
-        """Of rows that have turned, those before: the factor of cos and sin is none of q·k's."""
-        return next((before for turn in self.turns for before, after in turn if after.shape == rows.shape and torch.equal(after, rows)), rows)
+        """Of rows that have turned, and were then multiplied by a number, those before, times it: the factor of cos and sin is none of q·k's."""
+        for before, after in (pair for turn in self.turns for pair in turn if pair[1].shape == rows.shape):
+            ratio = rows.double() / after.double()
+            if float(ratio.max() - ratio.min()) < 1e-4 * float(ratio.abs().max()):
+                return before * ratio.mean()
+        return rows
 
     def attention(self, module, q, k, v, mask=None, *more, **named):
         mask = named.get("attention_mask", mask)
@@ -92,7 +106,7 @@ class Spy:
         hides = getattr(getattr(module, "config", None), "is_causal", True)
         causal = self.model._supports_sdpa and getattr(module, "is_causal", True) and hides
         self.calls.append({"module": module, "layer": self.layer, "q": q, "k": k, "mask": mask, "causal": causal, "scale": scale,
-                           "turns": list(self.turns)})
+                           "turns": list(self.turns), **bias_in(mask, named.get("position_bias"))})
         self.watching.maps, self.turns[:] = [], []
         return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
 

@@ -59,7 +59,7 @@ class Watching(TorchFunctionMode):
         return x.dim() >= 3 and x.shape[-1] == x.shape[-2] == self.tokens and math.prod(x.shape[:-3]) == 1
 
     def look_up(self, name, table, out):
-        if out.numel() == self.padded * table.shape[1]:
+        if out.numel() in (self.padded * table.shape[1], self.tokens * table.shape[1]):
             rows = out.detach().reshape(-1, table.shape[1])[:self.tokens]
             same = (rows[:, None] - table.detach()[None]).abs().amax(-1) == 0
             self.read[name] = [int(x) for x in same.int().argmax(1)] if bool(same.any(1).all()) else None
@@ -68,14 +68,17 @@ class Watching(TorchFunctionMode):
         return [self.call(*one) for one in self.seen]
 
     def call(self, logits, products, maps, turns):
-        slopes = [torch.autograd.grad(logits.sum(), product, retain_graph=True, allow_unused=True)[0] if product.requires_grad else None
+        # By numbers whose sum is zero in each row: what a class takes from all logits of a query, LayoutLMv3's largest, then counts for nothing.
+        weights = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3), dtype=logits.dtype)
+        weights = weights - weights.mean(-1, keepdim=True)
+        slopes = [torch.autograd.grad(logits, product, weights, retain_graph=True, allow_unused=True)[0] if product.requires_grad else None
                   for _, product, _ in products]
         n = next((n for n, slope in enumerate(slopes) if slope is not None), None)
         if n is None:
             raise ArithmeticError("logits that are no product of q and k")
         q, k = factors(products[n][0])
         seen = (logits.detach().reshape(-1, self.tokens, self.tokens) > -5000).any(0)  # masks are -10000 and less
-        slope = slopes[n].reshape(-1, self.tokens, self.tokens)[:, seen]
+        slope = (slopes[n].reshape(-1, self.tokens, self.tokens) / weights.reshape(-1, self.tokens, self.tokens))[:, seen]
         if float(slope.max() - slope.min()) > 1e-5 * float(slope.max()):
             raise ArithmeticError("q·k with no one factor")
         alone = float(slope.double().mean()) * products[n][2]
@@ -90,9 +93,11 @@ class Watching(TorchFunctionMode):
 class Reaching:
     """For attention with no logit for each pair: which inputs of its module move the output of a query. `calls` without a factor of q·k."""
 
+    NAMES = ("num_attention_heads", "num_heads", "n_heads"), ("attention_head_size", "head_dim", "key_value_proj_dim")
+
     def __init__(self, model, name, tokens):
         self.calls, self.tokens = [], tokens
-        self.hooks = [m.register_forward_hook(self.hook) for m in model.modules() if type(m).__name__ == name]
+        self.hooks = [m.register_forward_hook(self.hook, with_kwargs=True) for m in model.modules() if type(m).__name__ == name]
 
     def __enter__(self):
         return self
@@ -101,14 +106,14 @@ class Reaching:
         for hook in self.hooks:
             hook.remove()
 
-    def hook(self, module, given, out):
-        out, before, tokens = out[0] if isinstance(out, tuple) else out, given[0], self.tokens
+    def hook(self, module, given, named, out):
+        out, before, tokens = out[0] if isinstance(out, tuple) else out, (*given, *named.values())[0], self.tokens
         seen = torch.zeros(tokens, tokens, dtype=torch.bool)
         for query in (0, tokens - 1):
             reached = torch.autograd.grad(out[0, query].sum(), before, retain_graph=True)[0][0, :tokens]
             seen[query] = reached.abs().amax(-1) > 0
-        heads = getattr(module, "num_attention_heads", None) or module.num_heads
-        rows = torch.zeros(1, heads, tokens, getattr(module, "attention_head_size", None) or module.head_dim)
+        heads, width = (next(getattr(module, name) for name in names if hasattr(module, name)) for names in self.NAMES)
+        rows = torch.zeros(1, heads, tokens, width)
         self.calls.append({"module": module, "layer": None, "q": rows, "k": rows, "mask": seen[None, None], "scale": None, "turns": []})
 
 

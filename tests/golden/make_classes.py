@@ -28,6 +28,7 @@ import transformers
 from class_calls import T, NoAnswer, entry_of, rotation, turned
 from class_shapes import AXES, KERNELS, MODELS, OTHER, REACHING, layer_count, parts_of, shrunk, width_of
 from class_spy import Spy
+from class_stacks import PARTS, Stack, config_of, has_stacks, objects_of, own_calls
 from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
 from class_watch import Reaching, Watching
 from resolver_modules import digest, module_of
@@ -63,9 +64,16 @@ def has_text_model(cls):
     return hasattr(cls, "vocab_size") and any(n.endswith(("ForCausalLM", "TextModel", "ForConditionalGeneration")) for n in names)
 
 
+def named_of_text():
+    """Types that tables of Auto classes name: causal or masked language models, and encoders that name or find parts of a text."""
+    tables = ("CAUSAL_LM", "MASKED_LM", "TOKEN_CLASSIFICATION", "QUESTION_ANSWERING")
+    return {name for table in tables for name in getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES")} | {"dpr", "visual_bert"}
+
+
 def of_text():
-    """Configuration types of a causal or a masked language model, or of the text of a larger model; and the larger models."""
-    named = set(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) | set(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+    """Configuration types of a causal or a masked language model, or of another encoder of text, or of the text of a larger model; and the
+    larger models."""
+    named = named_of_text()
     types, wrappers = set(), {}
     for name in CONFIG_MAPPING:
         try:
@@ -73,6 +81,8 @@ def of_text():
             text = config.get_text_config()
         except Exception:  # of any kind: such a class has no file of its own
             continue
+        if has_stacks(config):
+            types.add(name)
         if config.is_encoder_decoder or getattr(text, "is_encoder_decoder", False):
             continue
         if text is not config:
@@ -119,6 +129,7 @@ def rotations(model, config):
 def cache_of(out):
     """Numbers that each layer's cache holds for a token; None: the class keeps none."""
     cache = getattr(out, "past_key_values", None)
+    cache = getattr(cache, "self_attention_cache", cache)
     if cache is None or not hasattr(cache, "layers"):
         return None
     kept = []
@@ -249,6 +260,7 @@ def layers_of(config, model):
     kept = cache_of(out)
     entries = {}
     one_each = len(calls) == layer_count(config)  # by order: a layer that runs again is a layer of its own for the cache
+    calls = own_calls(calls, T) if isinstance(model, Stack) else calls
     for call in calls:
         layer = len(entries) if one_each else layer_of(call, entries)
         if layer not in entries:
@@ -269,11 +281,11 @@ def layers_of(config, model):
 
 ABOUT = re.compile("|".join((
     "model_type", "hidden_size$", "d_model", "n_embd", "^dim$", "num_hidden_layers", "n_layer", "num_layers", "_heads?$", "_heads_", "num_key_value",
-    "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
+    "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "local_radius", "max_(en|de)coder_pos", "^(en|de)coder$", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
     "is_decoder", "pad_token_id$", "scale_embedding", "scale_sqrt", "attention_types", "attn_type", "clamp_len", "bi_data", "^causal$", "head_ratio", "bottleneck",
-    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "repmixer", "num_blocks", "self_attends", "layer_freq")))
+    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "(en|de)coder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "repmixer", "num_blocks", "self_attends", "layer_freq")))
 NOT_ABOUT = re.compile("(?<!pad)_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
@@ -302,11 +314,37 @@ def fits(rotary, config):
     return rotary(torch.zeros(1, 1, head), streams_of(config))[0].shape[-1] <= head
 
 
-def bare_of(cls, config, layers, table):
+def heads_of(config):
+    """None: the file says none, or its layers have heads of their own."""
+    try:
+        return getattr(config, "num_attention_heads", None)
+    except Exception:  # its own kind, which is no AttributeError
+        return None
+
+
+def sizes_of(config):
+    return {"width": width_of(config), "layers": layer_count(config), "heads": heads_of(config)}
+
+
+def bare_of_stack(cls, config, done):
+    """The same of one of two stacks, which have rows beside the words or buckets."""
+    if objects_of(config):
+        raise NoAnswer("what an object leaves out is of its own class")
+    part, small = done["component"], shrunk(config.model_type, cls, bare=True)
+    own, found = config_of(small, part), {**sizes_of(config_of(config, part)), "rotations": []}
+    model = Stack(made(small), own, part)
+    place = table_of(own, model, layers_of(own, model)[1], bool(done["table"]) and done["table"]["longest"] is not None)
+    return {**found, **({"table": place} if place else {})}
+
+
+def bare_of(cls, config, done):
     """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions: its
     own would not fit."""
-    found = {"width": width_of(config), "layers": layer_count(config), "heads": getattr(config, "num_attention_heads", None)}
-    if getattr(shrunk(config.model_type, cls), "num_attention_heads", None) not in [group["heads"][0] for group in layers if group["heads"]]:
+    layers, table = done["layers"], done["table"]
+    if "component" in done:
+        return bare_of_stack(cls, config, done)
+    found = sizes_of(config)
+    if heads_of(shrunk(config.model_type, cls)) not in [None, *(group["heads"][0] for group in layers if group["heads"])]:
         found["heads"] = None  # attention has others than the file says: ConvBERT
     module = module_of(config)
     if not turns_by_itself(cls, config):
@@ -342,25 +380,31 @@ def defaults_of(cls, file):
     return sorted(k for k in file if k not in sizes and k != "model_type" and without.get(k, "absent") == file[k])
 
 
-def answer(name, cls):
+def answers(name, cls):
+    """One, or one for each stack."""
     config = shrunk(name, cls)
     file = saved(config)
     again = reread(cls, saved(config, whole=True))
     if saved(again) != file:
         raise NoAnswer("its file gives another configuration")
-    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), **done_by(again)}
-    try:
-        found["bare"] = bare_of(cls, cls(), found["layers"], found["table"])
-    except Exception as error:  # of any kind: it has no default
-        found["bare"] = None
-        print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
-    return found
+    for done in done_by(again):
+        found = {"type": name, "config": file, "defaults": defaults_of(cls, file), **done}
+        try:
+            found["bare"] = bare_of(cls, cls(), found)
+        except Exception as error:  # of any kind: it has no default
+            found["bare"] = None
+            print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
+        yield found
 
 
 def done_by(config):
-    model = made(config)
-    layers, read = layers_of(config, model)
-    return {"layers": layers, "table": table_of(config, model, read)}
+    """What the class does, or each of its stacks."""
+    whole = made(config)
+    for part in PARTS if has_stacks(config) else [None]:
+        own = config_of(config, part) if part else config
+        model = Stack(whole, own, part) if part else whole
+        layers, read = layers_of(own, model)
+        yield {**({"component": part} if part else {}), "layers": layers, "table": table_of(own, model, read)}
 
 
 def reread(cls, file):
@@ -373,11 +417,16 @@ def other_answers(name, cls):
         file = {**saved(shrunk(name, cls), whole=True), **keys}
         file = {k: v for k, v in file.items() if k not in keys or v is not None}
         about = told(file) | {k: v for k, v in keys.items() if v is not None}
-        yield {"type": name, "file": words, "config": about, "defaults": [], **done_by(reread(cls, file)), "bare": None}
+        for done in done_by(reread(cls, file)):
+            yield {"type": name, "file": words, "config": about, "defaults": [], **done, "bare": None}
 
 
 def line_of(x):
     return json.dumps(x, separators=(",", ":"))
+
+
+def place_of(c):
+    return c["type"], c.get("file", ""), c.get("component", "")
 
 
 def kept(args):
@@ -385,7 +434,7 @@ def kept(args):
     if not args.only:
         return {}, {}
     old = json.loads(args.out.read_text())
-    return ({(c["type"], c.get("file", "")): c for c in old["classes"] if c["type"] not in args.only},
+    return ({place_of(c): c for c in old["classes"] if c["type"] not in args.only},
             {name: why for name, why in old["unmade"].items() if name not in args.only})
 
 
@@ -400,8 +449,7 @@ def main():
     for name in sorted(args.only or types):
         try:
             cls = inner.get(name) or CONFIG_MAPPING[name]
-            classes[name, ""] = answer(name, cls)
-            classes |= {(name, other["file"]): other for other in other_answers(name, cls)}
+            classes |= {place_of(c): c for c in [*answers(name, cls), *other_answers(name, cls)]}
             unmade.pop(name, None)
         except Exception as error:  # of any kind: it is told
             unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"
@@ -409,10 +457,10 @@ def main():
                 import traceback
                 traceback.print_exc()
         print(name, unmade.get(name, "made"), flush=True)
-        for own, file in classes:
-            if args.print and own == name:
-                print(json.dumps(classes[own, file], indent=1))
-    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if (c.model_type, "") in classes and key}
+        for place in classes:
+            if args.print and place[0] == name:
+                print(json.dumps(classes[place], indent=1))
+    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if (c.model_type, "", "") in classes and key}
     lines = ",\n".join(line_of(classes[name]) for name in sorted(classes))
     around_lines = ",\n".join(f"{line_of(n)}:{line_of(w)}" for n, w in around.items())
     args.out.write_text(f'{{"tokens":{T},\n"wrappers":{{\n{around_lines}}},\n"unmade":{json.dumps(dict(sorted(unmade.items())), indent=0)},\n"classes":[\n{lines}\n]}}\n')

@@ -138,10 +138,12 @@ inline std::string wrong_indexer(const Resolved& answer, std::int64_t number, co
   return wrong.empty() ? "" : text("indexer: ", wrong);
 }
 
-inline std::string difference_of_layers(const Resolved& answer, const Json& groups) {
+// Of the stack that is called so, of a model with two.
+inline std::string difference_of_layers(const Resolved& answer, const Json& groups,
+                                        const std::string& component = {}) {
   std::vector<const LayerPosition*> layers;
   for (const LayerPosition& layer : answer.layers)
-    if (layer.component.empty()) layers.push_back(&layer);
+    if (layer.component == component) layers.push_back(&layer);
   std::size_t count = 0;
   for (const Json& group : groups)
     for (const std::size_t l : group.at("layers").get<std::vector<std::size_t>>()) {
@@ -189,16 +191,18 @@ inline bool known(const Json& c) { return find_family(c.at("type").get<std::stri
 inline std::string difference(const Json& file, const Json& c) {
   try {
     const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
-    const auto wrong = difference_of_layers(answer, c.at("layers"));
-    return wrong.empty() && c.contains("table") ? wrong_table(answer, c.at("table")) : wrong;
+    const std::string component = c.value("component", "");
+    const auto wrong = difference_of_layers(answer, c.at("layers"), component);
+    return wrong.empty() && c.contains("table") ? wrong_table(of_stack(answer, component), c.at("table"))
+                                                : wrong;
   } catch (const Error& error) {
     return text("refused: ", error.what());
   }
 }
 
 // The class of full size, of a file that leaves out what the class has by itself.
-inline std::string wrong_bare(const Json& file, const Json& want) {
-  const Resolved answer = resolve(Config::parse(file.dump(), "config.json"));
+inline std::string wrong_bare(const Json& file, const Json& want, const std::string& component = {}) {
+  const Resolved answer = of_stack(resolve(Config::parse(file.dump(), "config.json")), component);
   if (answer.width != want.at("width")) return text("width ", answer.width);
   if (want.contains("table")) {
     Json rows = want.at("table");
@@ -210,7 +214,7 @@ inline std::string wrong_bare(const Json& file, const Json& want) {
   std::set<std::size_t> used;
   bool heads = false;
   for (const LayerPosition& layer : answer.layers) {
-    if (!layer.component.empty()) continue;
+    if (layer.component != component) continue;
     numbers.insert(layer.number);
     heads = heads || want.at("heads").is_null() || layer.heads == want.at("heads");
     if (!layer.mixer.empty() || numbers_of(layer, 1).inv_freq.empty()) continue;

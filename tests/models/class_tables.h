@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/models/resolve/methods.h"
 #include "gnomon/spec/scheme.h"
 #include "tests/models/resolver_support.h"
 
@@ -17,6 +18,14 @@ inline double sine_at(const Resolved& answer, std::int64_t t, std::int64_t c) {
   const auto encoding = make_encoding(*answer.input.input, shape);
   const std::vector<double> place{double(t + answer.table_first)};
   return part<InputPart>(*encoding)->input(Scene{place, {}, {}, {}}, 0, c);
+}
+
+// As that of a model with the stack that is called so, alone.
+inline Resolved of_stack(Resolved answer, std::string_view component) {
+  if (component != "encoder" || answer.encoder_longest == 0) return answer;
+  answer.longest = answer.encoder_longest;
+  answer.input = learned_table(answer.longest);
+  return answer;
 }
 
 // The rows beside the words: which is the first token's, how many tokens have one, what stands in them if the class computes them,
@@ -64,6 +73,7 @@ inline std::string wrong_bias(const LayerPosition& layer, const Json& want, std:
                                std::max<std::int64_t>(-delta, 0));
     }
   }
+  for (const Because& b : layer.because) content = content || b.what == "logits";  // what no spec says
   if (want.is_string()) return content ? "" : "nothing of the content is added";
   if (!distance) return "no bias by distance";
   for (const Json& a : want)

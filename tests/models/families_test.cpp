@@ -187,6 +187,43 @@ TEST(Families, EncoderAndDecoderOfT5) {
   EXPECT_NEAR(numbers_of(answer.layers[0], 1).softmax_factor, 8, 1e-12);  // √64: T5 does not divide by it
 }
 
+// LED's encoder has a longer table than its decoder, and a window that the decoder has not.
+TEST(Families, EncoderAndDecoderOfLedDifferInRowsAndWindows) {
+  const Resolved led =
+      resolve(Config::parse(R"({"model_type": "led", "encoder_layers": 2, "decoder_layers": 1})", "led"));
+  EXPECT_EQ(led.input.print(), "add(learned(length=1024), scale=off)");
+  EXPECT_EQ(led.longest, 1024);
+  EXPECT_EQ(led.encoder_longest, 16384);
+  ASSERT_EQ(led.layers.size(), 3u);
+  EXPECT_EQ(led.layers[0].spec.print(), "add(none, scale=off)+window(size=257)");
+  EXPECT_EQ(led.layers[2].spec.print(), "add(none, scale=off)");
+  EXPECT_TRUE(!led.causal && !led.layers[1].causal && led.layers[2].causal);
+  EXPECT_EQ(led.layers[2].component, "decoder");
+}
+// Each stack of these is a model of its own, of the type that its object names, or of the class's.
+TEST(Families, StacksInObjects) {
+  const auto of = [](std::string_view encoder, std::string_view decoder) {
+    return resolve(
+        Config::parse(text(R"({"model_type": "encoder-decoder", "encoder": {"model_type": ")", encoder,
+                           R"("}, "decoder": {"model_type": ")", decoder, R"(", "is_decoder": true}})"),
+                      "pair.json"));
+  };
+  const Resolved pair = of("bert", "gpt2");
+  EXPECT_EQ(pair.longest, 1024);
+  EXPECT_EQ(pair.encoder_longest, 512);
+  EXPECT_EQ(pair.layers.size(), 24u);
+  EXPECT_EQ(resolve(Config::parse(R"({"model_type": "encoder-decoder"})", "bare")).layers.back().causal,
+            true);
+  EXPECT_THROW(of("roberta", "gpt2"), Error);  // whose rows begin elsewhere
+  EXPECT_THROW(of("bert", "llama"), Error);    // a table and none
+  try {
+    of("bert", "nobody-knows");
+    FAIL();
+  } catch (const WrongValue& error) {
+    EXPECT_EQ(error.key(), "decoder.model_type");
+  }
+}
+
 TEST(Families, AllSlopesOfBloom) {
   const auto slopes = numbers_of(read("bloom").layers[0], 1).slopes;
   ASSERT_EQ(slopes.size(), 16u);

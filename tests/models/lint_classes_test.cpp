@@ -19,6 +19,7 @@ const std::map<std::string_view, std::string_view> kTrue{
     {"relative-attention-unsaid", "DeBERTa's class has no relative attention by itself"},
     {"sections-with-scaling", "HunYuan's class has both by itself"},
     {"sections-split-pairs", "the same"},
+    {"bucket-distance-fixed-elsewhere", "a T5 by hand with fewer buckets"},
     {"partial-rotation-twice", "Bamba's share at the top level, in a file by hand"},
 };
 // Errors that are true of one: rule and type.

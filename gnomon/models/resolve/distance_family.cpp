@@ -11,8 +11,11 @@ namespace gnomon {
 namespace {
 
 void fill_layers(const Resolving& task, const SpecPart& part) {
+  const bool alike = task.family.windows.which == WindowRule::Which::none;
+  const auto kinds = alike ? std::vector<LayerKind>(std::size_t(task.sizes.layers))
+                           : read_layers(task.file, task.family, task.sizes);
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
-    LayerPosition layer = make_layer(task, {}, {part});
+    LayerPosition layer = make_layer(task, kinds[std::size_t(l)], {part});
     layer.scale = attention_scale(task, l, layer);
     layer.number = l;
     task.answer.layers.push_back(std::move(layer));
@@ -120,24 +123,10 @@ void resolve_falcon(const Resolving& task) {
 }
 
 void resolve_t5(const Resolving& task) {
-  const SpecPart part = t5_part(task);
   task.answer.because.push_back(
       own_code("input", "none", "word embeddings only: this family has no absolute positions"));
-  const auto decoder = task.file.whole("num_decoder_layers", 0, 4096);
-  for (const std::string_view component : {"encoder", "decoder"}) {
-    const bool decodes = component == "decoder";
-    const std::int64_t layers = decodes ? decoder.value_or(task.sizes.layers) : task.sizes.layers;
-    for (std::int64_t l = 0; l < layers; ++l) {
-      LayerPosition layer = make_layer(task, {}, {part});
-      layer.component = component;
-      layer.number = l;
-      layer.causal = decodes;
-      task.answer.layers.push_back(std::move(layer));
-    }
-  }
+  fill_layers(task, t5_part(task));
 }
-
-void resolve_t5_alone(const Resolving& task) { fill_layers(task, t5_part(task)); }
 
 // transformers 5.23, modeling_xlnet.py: sines of the distance with the matrix and the two vectors of Transformer-XL, each layer its own.
 void resolve_xlnet(const Resolving& task) {
@@ -157,6 +146,13 @@ void resolve_xlnet(const Resolving& task) {
        two_sided ? "bi: every token is seen, unless a permutation hides it" : "uni"});
   task.answer.because.push_back(own_code("input", "none", "word embeddings only: no absolute positions"));
   fill_layers(task, part);
+}
+
+void resolve_table_t5(const Resolving& task) {
+  resolve_table(task);
+  if (!task.file.flag(task.family.buckets.use_key).value_or(true)) return;
+  task.answer.layers.clear();
+  fill_layers(task, t5_part(task));
 }
 
 void resolve_mpnet(const Resolving& task) {

@@ -8,7 +8,7 @@ namespace {
 std::vector<Family> all_rows() {
   std::vector<Family> all;
   for (const auto rows : {tables_rows(), distances_rows(), dense_rows(), windows_rows(), streams_rows(),
-                          latent_rows(), hybrids_rows(), encoders_rows()})
+                          latent_rows(), hybrids_rows(), encoders_rows(), stacks_rows(), documents_rows()})
     all.insert(all.end(), rows.begin(), rows.end());
   return all;
 }

@@ -18,10 +18,10 @@ enum class Method {
   table,  // rows beside the words, learned or sines
   alibi,
   falcon,    // ALiBi or RoPE, as its key `alibi` says
-  t5,        // an encoder and a decoder
-  t5_alone,  // T5's buckets in the layers of one stack
+  t5,        // T5's buckets
   xlnet,     // Transformer-XL's terms, two-sided
-  mpnet,     // a table and T5's buckets
+  mpnet,     // a table and T5's buckets, of fixed sizes
+  table_t5,  // a table and T5's buckets
   deberta,   // version 1
   deberta2,  // versions 2 and 3
   profile,   // Inkling
@@ -282,7 +282,20 @@ struct BucketTable {
                    distance_key = "relative_attention_max_distance";
   std::int64_t count = 32, distance = 128;  // where the file has none
   bool scaled = false;                      // q·k is divided by √head_dim, which T5 leaves out
+  std::string_view use_key = {};            // without them, where it is false
   std::string_view note = {};               // what else the class adds there, which no spec says
+};
+
+// A model with an encoder and a decoder. Sizes, keys and windows of its row are the encoder's; these are the decoder's, which is
+// causal and has all else alike.
+struct DecoderStack {
+  std::string_view layers_key = {}, heads_key = {}, longest_key = {};
+  std::int64_t layers = 0, heads = 0, longest = 0;  // where the file has none; 0: as many as the encoder has
+  bool unwindowed = false;                          // it sees all before a token, whatever the encoder sees
+  // Each stack is a model of its own, in one of these objects, and of the type that the object names, or of this one.
+  std::string_view encoder_part = {}, encoder_type = {}, part = {}, type = {};
+  bool in_objects() const { return !part.empty(); }
+  bool present() const { return in_objects() || !layers_key.empty(); }
 };
 
 // Rows of positions beside the words.
@@ -347,6 +360,8 @@ struct Family {
   RopeFacts rope = {};
   BucketTable buckets = {};
   PlaceTable table = {};
+  DecoderStack decoder = {};
+  std::string_view logits_note = {};  // what each layer adds to its logits by the content, which no spec says
   std::string_view mixer = {};  // what every layer has in place of attention between tokens (Resolved)
 };
 

@@ -8,6 +8,7 @@
 #include "gnomon/models/resolve/numbers.h"
 #include "gnomon/models/resolve/refusals.h"
 #include "gnomon/models/resolve/sizes.h"
+#include "gnomon/models/resolve/stacks.h"
 #include "gnomon/models/resolve/towers.h"
 #include "gnomon/models/resolve/unread.h"
 #include "gnomon/models/resolve/wrappers.h"
@@ -246,12 +247,12 @@ Resolver resolver_of(const Family& family) {
       return resolve_falcon;
     case Method::t5:
       return resolve_t5;
-    case Method::t5_alone:
-      return resolve_t5_alone;
     case Method::xlnet:
       return resolve_xlnet;
     case Method::mpnet:
       return resolve_mpnet;
+    case Method::table_t5:
+      return resolve_table_t5;
     case Method::deberta:
     case Method::deberta2:
       return resolve_deberta;
@@ -265,6 +266,46 @@ Resolver resolver_of(const Family& family) {
       return resolve_recurrence;
   }
   throw Error(Fault::bug, "a method of position without a resolver");
+}
+
+bool divides_width(Reader reader) {
+  return reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24 ||
+         reader == Reader::sglang;
+}
+
+// Of one stack of layers: `answer` has family, reader and what was said of the whole.
+void fill_stack(FileReading& file, const Family& family, Resolved& answer) {
+  answer.causal = !two_sided(file, family);
+  const Sizes sizes = read_sizes(file, family, answer.because);
+  if (family.width_by_heads && divides_width(answer.reader) && sizes.width % sizes.heads)
+    file.wrong(width_key(family.keys, [&](std::string_view key) { return file.has(key); }),
+               text("a multiple of the number of heads, ", sizes.heads));
+  answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
+  answer.input = words_alone();
+  resolver_of(family)({file, family, sizes, answer});
+  for (LayerPosition& layer : answer.layers)
+    if (!family.logits_note.empty())
+      layer.because.push_back({"logits", "by content", "", std::string(family.logits_note)});
+  if (!answer.known || answer.reader != Reader::v5) return;
+  remark_groups(file, family, answer);
+  remark_kernels(file, family, answer.remarks);
+  remark_layer_overrides(file, family, sizes, answer.remarks);
+}
+
+// Of both stacks, the encoder first.
+void fill_stacks(FileReading& file, const Family& family, Resolved& answer) {
+  for (const Stack& stack : stacks_of(file, family)) {
+    Resolved own;
+    own.family = answer.family, own.known = answer.known, own.reader = answer.reader;
+    if (stack.part.empty()) {
+      fill_stack(file, stack.row, own);
+    } else {
+      FileReading object(file.config(), stack.part);
+      fill_stack(object, stack.row, own);
+      remark_unread(object, own);
+    }
+    join(file, answer, own, stack.component);
+  }
 }
 
 }  // namespace
@@ -336,25 +377,18 @@ Resolved resolve(const Config& config, Reader reader) {
          "not true: transformers 5.23 masks no token, and 4.57 reads no such key and stays causal",
          "mask-by-version"});
   }
-  answer.causal = !two_sided(file, *family);
-  const Sizes sizes = read_sizes(file, *family, answer.because);
-  if (family->width_by_heads &&
-      (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24 ||
-       reader == Reader::sglang) &&
-      sizes.width % sizes.heads)
-    file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
-               text("a multiple of the number of heads, ", sizes.heads));
-  answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
-  answer.input = words_alone();
-  const Resolving task{file, *family, sizes, answer};
-  const Resolver fill = resolver_of(*family);
-  fill(task);
-  if (answer.known && reader == Reader::v5) {
-    remark_groups(file, *family, answer);
-    remark_kernels(file, *family, answer.remarks);
-    remark_layer_overrides(file, *family, sizes, answer.remarks);
-    remark_refusals(config, answer.remarks);
+  try {
+    if (family->decoder.present()) {
+      fill_stacks(file, *family, answer);
+    } else {
+      fill_stack(file, *family, answer);
+    }
+  } catch (const WrongValue& error) {
+    if (answer.known) throw;
+    throw WrongValue(error.key(), text(error.what(), " (gnomon does not know the family '", type,
+                                       "' and guesses from keys that others have)"));
   }
+  if (answer.known && reader == Reader::v5) remark_refusals(config, answer.remarks);
   if (reader == Reader::v5) answer.towers = resolve_towers(config);
   if (reader != Reader::v5)  // which may read on where transformers 5.23 stops
     for (Remark& remark : answer.remarks) remark.refused = false;

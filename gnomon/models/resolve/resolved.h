@@ -122,6 +122,8 @@ struct Resolved {
   std::int64_t longest = 0;                    // tokens that the file promises: max_position_embeddings
   std::int64_t table_rows = 0;                 // of the reader's table of cos and sin; 0: it has none
   std::int64_t table_first = 0;                // row of a learned table for the first token
+  // Tokens that the encoder's table beside has; 0: as many as `longest`, which of two stacks is the decoder's
+  std::int64_t encoder_longest = 0;
   Spec input;  // the combination and input encoding: "add(learned, scale=off)", "add(none, scale=off)"
   std::vector<Because> because;       // reasons for the values above
   std::vector<LayerPosition> layers;  // one for each, in order

@@ -14,6 +14,8 @@ std::span<const Family> streams_rows();
 std::span<const Family> latent_rows();
 std::span<const Family> hybrids_rows();
 std::span<const Family> encoders_rows();
+std::span<const Family> stacks_rows();
+std::span<const Family> documents_rows();
 
 // What several rows say.
 inline constexpr SizeKeys kGpt2Keys{
@@ -26,6 +28,9 @@ inline constexpr WindowRule kQwenWindows{.which = WindowRule::Which::from_layer,
                                          .standard = 4096,
                                          .use_key = "use_sliding_window",
                                          .unused_is_none = true};
+inline constexpr std::string_view kGptOssRope =
+    R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
+        "original_max_position_embeddings": 4096})";
 inline constexpr WindowRule kUntyped{.typed = false};
 
 }  // namespace gnomon

@@ -26,9 +26,6 @@ constexpr WindowRule kGraniteWindows{
 constexpr std::string_view kMinistral3Rope =
     R"({"type": "yarn", "rope_theta": 1000000, "factor": 16, "original_max_position_embeddings": 16384, "beta_fast": 32,
         "beta_slow": 1, "mscale_all_dim": 1, "mscale": 1, "llama_4_scaling_beta": 0.1})";
-constexpr std::string_view kGptOssRope =
-    R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
-        "original_max_position_embeddings": 4096})";
 constexpr std::string_view kGemma4Rope =
     R"({"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000}})";
@@ -345,7 +342,13 @@ const Family kFamilies[] = {
      .width_by_heads = true,
      .windows = {.which = WindowRule::Which::all_but, .every = 4, .full_at = 0, .standard = 8192},
      .rope = {.theta = 1e6, .standard = kCwmRope}},
-    {.name = "doge", .types = {"doge"}, .sizes = {1024, 32, 8, 0, 0, 2048}, .windows = kEveryLayerIfSaid},
+    {.name = "doge",
+     .types = {"doge"},
+     .sizes = {1024, 32, 8, 0, 0, 2048},
+     .windows = kEveryLayerIfSaid,
+     .logits_note =
+         "a number of each key, made from its value, is added; of more than keep_window_size keys a "
+         "query sees those with the largest"},
     {.name = "dots1",
      .types = {"dots1"},
      .gguf = {"dots1"},
