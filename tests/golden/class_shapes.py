@@ -19,6 +19,7 @@ MAMBA = {"mamba_n_heads": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
 STACKS = {"encoder_layers": 3, "decoder_layers": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64}
 BUCKETS = {"num_decoder_layers": 2, "d_ff": 16}
 BERT = {"model_type": "bert", "vocab_size": 19, "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 16}
+VIT = {"model_type": "vit", "hidden_size": 256, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 16}
 GEMMA = {"vocab_size": 19, "hidden_size": 64, "intermediate_size": 16, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2,
          "head_dim": 32, "query_pre_attn_scalar": 32, "sliding_window": WINDOW, "pad_token_id": 0}
 GEMMA2 = {**GEMMA, "dropout_rate": 0.0}
@@ -28,6 +29,9 @@ OWN = {
     **{name: BUCKETS for name in ("t5", "mt5", "umt5", "switch_transformers")},
     "longt5": {**BUCKETS, "local_radius": 3},
     "encoder-decoder": {"encoder": {**BERT, "num_hidden_layers": 2}, "decoder": {**BERT, "is_decoder": True, "add_cross_attention": True}},
+    "vision-encoder-decoder": {"encoder": VIT, "decoder": {**STACKS, "model_type": "mbart", "vocab_size": 19, "d_model": 256, "encoder_attention_heads": 4,
+                                                           "is_decoder": True, "is_encoder_decoder": False, "add_cross_attention": True}},
+    "speech-encoder-decoder": {"encoder": {**VIT, "model_type": "wav2vec2", "conv_dim": [8] * 7}, "decoder": {**BERT, "is_decoder": True, "add_cross_attention": True}},
     "t5gemma2": {"encoder": {"text_config": GEMMA2, "vision_config": {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}},
                  "decoder": {**GEMMA2, "num_hidden_layers": 7, "sliding_window": 7}},
     "t5gemma": {"encoder": GEMMA, "decoder": {**GEMMA, "num_hidden_layers": 4, "sliding_window": 7}},
@@ -129,6 +133,8 @@ OTHER = {
     "t5gemma2_text": {"an even window": {"sliding_window": 8}, "older keys": {
         "layer_types": None, "sliding_window_pattern": 3, "rope_parameters": None, "rope_theta": 5e5, "rope_local_base_freq": 2e4}},
     "trocr": {"sines": {"use_learned_position_embeddings": False, "scale_embedding": True}},
+    "vision-encoder-decoder": {"TrOCR": {"decoder": {"model_type": "trocr", "vocab_size": 19, "d_model": 256, "decoder_layers": 3, "decoder_attention_heads": 4,
+                                                     "decoder_ffn_dim": 16, "is_decoder": True, "add_cross_attention": True, "cross_attention_hidden_size": 256}}},
     "xglm": {"words as they are": {"scale_embedding": False}},
     "xlm": {"causal": {"causal": True}},
     "xlnet": {"causal": {"attn_type": "uni"}},

@@ -6,32 +6,33 @@ import torch
 from transformers.modeling_outputs import MoEModelOutput
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
-PARTS = ("encoder", "decoder")
+BESIDE_OTHERS = ("vision-encoder-decoder", "speech-encoder-decoder")  # the encoder reads no text
 READ = 14  # tokens that the encoder has read, where the decoder runs: another number than the text's, so that cross attention is told apart
 
 
-def has_stacks(config):
-    """Whether the class is a language model with both; others read sound or images, or speak as well (Seamless M4T)."""
-    return config.is_encoder_decoder and not hasattr(config, "vocoder_offset") and config.model_type in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+def stacks_of(config):
+    """The stacks of text of a class with both; none: it is one stack, or speaks as well (Seamless M4T)."""
+    if config.model_type in BESIDE_OTHERS:
+        return ("decoder",)
+    both = config.is_encoder_decoder and not hasattr(config, "vocoder_offset") and config.model_type in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+    return ("encoder", "decoder") if both else ()
 
 
 def objects_of(config):
     """The settings of each stack, where the class keeps them in objects."""
-    return {part: getattr(config, part) for part in PARTS if hasattr(getattr(config, part, None), "to_dict")}
+    return {part: getattr(config, part) for part in stacks_of(config) if hasattr(getattr(config, part, None), "to_dict")}
 
 
 def config_of(config, part):
     """As that of a model with this stack alone."""
     objects = objects_of(config)
-    if objects:
-        return objects[part].get_text_config()
-    own = copy.deepcopy(config)
+    own = copy.deepcopy(objects[part].get_text_config() if objects else config)
     if part == "decoder":
         for count, heads in (("decoder_layers", "decoder_attention_heads"), ("num_decoder_layers", "num_decoder_attention_heads")):
-            if hasattr(config, count):
-                own.num_hidden_layers = getattr(config, count)
-            if hasattr(config, heads):
-                own.num_attention_heads = getattr(config, heads)
+            if hasattr(own, count):
+                own.num_hidden_layers = getattr(own, count)
+            if hasattr(own, heads):
+                own.num_attention_heads = getattr(own, heads)
     return own
 
 
@@ -58,5 +59,6 @@ class Stack(torch.nn.Module):
         width = self.config.hidden_size
         read = torch.randn(1, READ, width, generator=torch.Generator().manual_seed(2)).to(torch.get_default_dtype())
         ids = input_ids[:, :1].expand(1, READ)
-        return self.kept[0](input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=input_ids, decoder_attention_mask=attention_mask,
+        given = {} if self.kept[0].config.model_type in BESIDE_OTHERS else {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        return self.kept[0](**given, decoder_input_ids=input_ids, decoder_attention_mask=attention_mask,
                             encoder_outputs=MoEModelOutput(last_hidden_state=read), use_cache=True)

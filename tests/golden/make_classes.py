@@ -28,7 +28,7 @@ import transformers
 from class_calls import T, NoAnswer, entry_of, rotation, turned
 from class_shapes import AXES, KERNELS, MODELS, OTHER, REACHING, layer_count, parts_of, shrunk, width_of
 from class_spy import Spy
-from class_stacks import PARTS, Stack, config_of, has_stacks, objects_of, own_calls
+from class_stacks import Stack, config_of, objects_of, own_calls, stacks_of
 from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
 from class_watch import Reaching, Watching
 from resolver_modules import digest, module_of
@@ -81,7 +81,7 @@ def of_text():
             text = config.get_text_config()
         except Exception:  # of any kind: such a class has no file of its own
             continue
-        if has_stacks(config):
+        if stacks_of(config):
             types.add(name)
         if config.is_encoder_decoder or getattr(text, "is_encoder_decoder", False):
             continue
@@ -400,7 +400,7 @@ def answers(name, cls):
 def done_by(config):
     """What the class does, or each of its stacks."""
     whole = made(config)
-    for part in PARTS if has_stacks(config) else [None]:
+    for part in stacks_of(config) or [None]:
         own = config_of(config, part) if part else config
         model = Stack(whole, own, part) if part else whole
         layers, read = layers_of(own, model)

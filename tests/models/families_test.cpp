@@ -224,6 +224,20 @@ TEST(Families, StacksInObjects) {
   }
 }
 
+// TrOCR, Donut and Nougat keep it in an object, beside an encoder that reads images.
+TEST(Families, ADecoderAlone) {
+  for (const char* file :
+       {R"({"model_type": "bart", "is_decoder": true})",
+        R"({"model_type": "vision-encoder-decoder", "decoder": {"model_type": "bart"}})"}) {
+    const Resolved answer = resolve(Config::parse(file, "decoder.json"));
+    ASSERT_EQ(answer.layers.size(), 12u);
+    EXPECT_TRUE(answer.causal && answer.layers[0].causal);
+    EXPECT_EQ(answer.layers[0].component, "decoder");
+    EXPECT_EQ(answer.table_first, 2);
+    EXPECT_EQ(answer.encoder_longest, 0);
+  }
+}
+
 TEST(Families, AllSlopesOfBloom) {
   const auto slopes = numbers_of(read("bloom").layers[0], 1).slopes;
   ASSERT_EQ(slopes.size(), 16u);

@@ -40,10 +40,12 @@ Stack in_object(FileReading& file, const Family& family, std::string_view compon
   std::string type(decodes ? own.type : own.encoder_type);
   if (file.config().kind(key) == Config::Kind::text) type = *file.config().text(key);
   const Family* known = find_family(type);
-  if (!known)
+  if (!known || known->decoder.in_objects())
     throw WrongValue(key, text(file.config().where(), ": gnomon does not know the family '", type,
                                "' of the ", component));
   Family row = *known;
+  FileReading object(file.config(), part);
+  if (known->decoder.present()) row = decodes ? decoder_row(object, *known) : encoder_row(*known);
   if (!decodes && row.causal && type == "t5_gemma_module")
     row = unmasked_row(file, row);  // which has one class for both
   if (decodes && !file.config().has(part)) row.causal = true;
@@ -63,20 +65,27 @@ bool alike(const Resolved& a, const Resolved& b) {
 
 }  // namespace
 
-std::array<Stack, 2> stacks_of(FileReading& file, const Family& family) {
-  if (family.decoder.in_objects())
-    return {in_object(file, family, "encoder"), in_object(file, family, "decoder")};
-  return {Stack{"encoder", encoder_row(family), {}}, Stack{"decoder", decoder_row(file, family), {}}};
+std::vector<Stack> stacks_of(FileReading& file, const Family& family) {
+  const DecoderStack& own = family.decoder;
+  std::vector<Stack> all;
+  if (own.in_objects()) {
+    if (!own.encoder_part.empty()) all.push_back(in_object(file, family, "encoder"));
+    all.push_back(in_object(file, family, "decoder"));
+    return all;
+  }
+  if (!file.flag("is_decoder").value_or(false)) all.push_back({"encoder", encoder_row(family), {}});
+  all.push_back({"decoder", decoder_row(file, family), {}});
+  return all;
 }
 
 void join(const FileReading& file, Resolved& answer, const Resolved& stack, std::string_view component) {
-  const bool decodes = component == "decoder";
-  if (decodes && !alike(answer, stack))
+  const bool second = !answer.layers.empty();
+  if (second && !alike(answer, stack))
     throw Error(Fault::input, text(file.config().where(),
                                    ": the encoder and the decoder add different tables "
                                    "to their words, and gnomon shows one"));
-  answer.causal = false;
-  answer.encoder_longest = decodes && answer.longest != stack.longest ? answer.longest : 0;
+  answer.causal = !second && component == "decoder";
+  answer.encoder_longest = second && answer.longest != stack.longest ? answer.longest : 0;
   answer.width = stack.width, answer.longest = stack.longest, answer.trained_length = stack.trained_length;
   answer.table_rows = stack.table_rows, answer.table_first = stack.table_first, answer.input = stack.input;
   for (const Because& b : stack.because) {
@@ -84,7 +93,7 @@ void join(const FileReading& file, Resolved& answer, const Resolved& stack, std:
                                   [&](const Because& other) { return same(b, other); });
     if (said) continue;
     answer.because.push_back(b);
-    if (decodes) answer.because.back().rule = text("of the decoder: ", b.rule);
+    if (second) answer.because.back().rule = text("of the decoder: ", b.rule);
   }
   for (const Remark& remark : stack.remarks) {
     const bool said = std::any_of(answer.remarks.begin(), answer.remarks.end(), [&](const Remark& other) {

@@ -1,7 +1,7 @@
 #pragma once
-#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/reading.h"
@@ -14,8 +14,9 @@ struct Stack {
   Family row;                  // as of a model of its own
   std::string part;            // the object that configures it; empty: that of the whole
 };
-// The encoder, then the decoder. Throws Error(input) where an object is of a type that gnomon has no row for.
-std::array<Stack, 2> stacks_of(FileReading& file, const Family& family);
+// The encoder, then the decoder; the decoder alone, where the encoder reads no text, or where the file says is_decoder, as the classes
+// of a decoder alone write it (BartForCausalLM). Throws Error(input) where an object is of a type that gnomon has no row for.
+std::vector<Stack> stacks_of(FileReading& file, const Family& family);
 
 // Takes over what was found of a stack: its layers, and of input and lengths those of the later one, in which the model writes.
 // Throws Error(input) for tables of two kinds beside the words.

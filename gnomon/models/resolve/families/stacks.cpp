@@ -75,6 +75,9 @@ const Family kFamilies[] = {
     {.name = "encoder-decoder",
      .types = {"encoder-decoder"},
      .decoder = {.encoder_part = "encoder", .encoder_type = "bert", .part = "decoder", .type = "bert"}},
+    {.name = "vision-encoder-decoder",  // the encoder is a tower
+     .types = {"vision-encoder-decoder", "speech-encoder-decoder"},
+     .decoder = {.part = "decoder", .type = "bert"}},
     {.name = "bart",
      .types = {"bart", "mbart", "mvp"},
      .method = Method::table,
