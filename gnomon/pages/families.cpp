@@ -28,6 +28,7 @@ std::string rotation(const Family& f) {
   return says;
 }
 std::string position(const Family& f) {
+  if (f.decoder.in_objects()) return "as the types of its objects";
   switch (f.method) {
     case Method::rotary:
       return rotation(f);
@@ -74,6 +75,9 @@ bool has_kind(const WindowRule& rule, std::string_view letters, const Holds& hol
 std::string layers(const Family& f) {
   if (f.method == Method::recurrence || !f.mixer.empty()) return "all without attention";
   std::vector<std::string_view> parts;
+  if (f.decoder.present())
+    parts.push_back(f.decoder.in_objects() && f.decoder.encoder_part.empty() ? "a decoder"
+                                                                             : "encoder and decoder");
   using Which = WindowRule::Which;
   const bool slides =
       f.windows.which == Which::all || f.windows.which == Which::from_layer ||
