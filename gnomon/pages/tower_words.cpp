@@ -32,19 +32,21 @@ std::string vectors_text(const Tower& t) {
 std::string turns_text(const Tower& t) {
   const auto pairs = pairs_of(t.position);
   if (pairs.empty()) return "";
+  const bool by_time = std::any_of(
+      pairs.begin(), pairs.end(), [&](const TurnedPair& p) { return t.axes[std::size_t(p.axis)] == "time"; });
   double theta = 0;
   for (const Named& named : t.position.spec.attention) theta = named.number("theta");
   return text("Its layers rotate ",
               2 * std::int64_t(pairs.size()) == t.position.head_dim ? "all " : text(2 * pairs.size(), " of "),
-              t.position.head_dim, " channels of q and k by the row and the column of a patch, theta ",
-              grouped(theta), ".");
+              t.position.head_dim, " channels of q and k by ", by_time ? "the frame, " : "",
+              "the row and the column of a patch, theta ", grouped(theta), ".");
 }
 
 std::string pair_text(const Tower& t) {
   const auto pairs = pairs_of(t.position);
   const std::int64_t apart = pairs.front().high - pairs.front().low;
   if (apart == 1 && t.position.head_dim > 2) return text(pairs.size(), ", channel 2c with 2c + 1 (adjacent)");
-  const bool blocks = 2 * apart < t.position.head_dim;
+  const bool blocks = apart < std::int64_t(pairs.size());
   return text(pairs.size(), ", channel c with c + ", apart,
               blocks ? " (halves within each axis)" : " (halves)");
 }

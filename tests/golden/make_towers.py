@@ -4,7 +4,8 @@
 
 transformers 5.23.0, torch 2.15.0. Each class is made small and runs on an image of a few patches, of which the place is known, or on a short
 sound. What turns is seen around the class's own function of rotation: `pairs` has, for each two channels that turn together, their angle for
-one row and for one column of patches; `origin` is the angle at the first patch, `still` counts tokens that do not turn. What is added is the
+one row and for one column of patches, the angle at the first patch, and that for one frame where the class turns by frames, too. `still` counts
+tokens that do not turn, `learned` those that turn by a weight; `kv_heads` is there if it is not the number of heads. What is added is the
 difference between a run with the class's table and one with zeros: `table` has its rows, and the row of each token. `other` says what the
 class does with an image of another size, and by which interpolation of torch its rows come about. `bare`: the class of full size of a file
 that says nothing. `within`: the towers of larger models. gnomon is not used.
@@ -12,6 +13,7 @@ that says nothing. `within`: the towers of larger models. gnomon is not used.
 
 import importlib
 import json
+import math
 import pathlib
 import warnings
 
@@ -28,22 +30,34 @@ ROWS, COLUMNS, PATCH, WIDTH, HEADS = 8, 6, 4, 64, 2
 SMALL = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32, "patch_size": PATCH}
 SQUARE = SMALL | {"image_size": 8 * PATCH}
 QWEN = {"depth": 2, "num_heads": HEADS, "patch_size": PATCH, "temporal_patch_size": 2, "spatial_merge_size": 2}
+GLM = {"hidden_size": WIDTH, "out_hidden_size": 32, "intermediate_size": 32}
 SOUND = {"max_source_positions": 12, "num_mel_bins": 4}
 ABOUT = ("hidden_size", "image_size", "patch", "head", "_layers", "depth", "_dim", "model_type", "position", "rope", "d_model", "register", "window",
-         "fullatt", "spatial")
-MODES = {"bicubic": {"mode": "bicubic"}, "bilinear": {"mode": "bilinear"},
-         "bicubic, antialiased": {"mode": "bicubic", "antialias": True}, "bilinear, antialiased": {"mode": "bilinear", "antialias": True},
-         "bilinear, corner on corner": {"mode": "bilinear", "align_corners": True}}
+         "fullatt", "spatial", "pos_emb_")
+
+
+def by(**how):
+    return lambda grid, size: functional.interpolate(grid, size=size, **how)
+
+
+def zeros_outside(grid, size):
+    at = functional.affine_grid(torch.eye(2, 3)[None], (1, grid.shape[1], *size), align_corners=False)
+    return functional.grid_sample(grid, at, mode="bilinear", padding_mode="zeros", align_corners=False)
+
+
+MODES = {"bicubic": by(mode="bicubic"), "bilinear": by(mode="bilinear"), "bicubic, antialiased": by(mode="bicubic", antialias=True),
+         "bilinear, antialiased": by(mode="bilinear", antialias=True), "bilinear, corner on corner": by(mode="bilinear", align_corners=True),
+         "bilinear, zeros outside": zeros_outside}
 
 
 class Tower:
     """A class, its small shape, how it is called, and where its positions are added: the input or the output of a module."""
 
-    def __init__(self, module, config, model, shape, call, at=None, order="rows", asks=False):
+    def __init__(self, module, config, model, shape, call, at=None, order="rows", asks=False, frames=1):
         self.module = importlib.import_module(f"transformers.models.{module}.modeling_{module}")
         self.config_class = getattr(importlib.import_module(f"transformers.models.{module}.configuration_{module}"), config)
         self.model_class = getattr(self.module, model)
-        self.shape, self.call, self.at, self.order, self.asks = shape, call, at, order, asks
+        self.shape, self.call, self.at, self.order, self.asks, self.frames = shape, call, at, order, asks, frames
 
 
 def image(rows, columns):
@@ -57,6 +71,14 @@ def pixels(model, rows, columns, **named):
 def merged(model, rows, columns):
     x = torch.rand(rows * columns, 3 * 2 * PATCH * PATCH, generator=torch.Generator().manual_seed(1))
     return model(x, grid_thw=torch.tensor([[1, rows, columns]]))
+
+
+def packed(*form, batch=False, **named):
+    """A call with patches of this form, one after another, and the grid that they are of."""
+    def call(model, rows, columns, frames=1):
+        x = torch.rand(frames * rows * columns, *form, generator=torch.Generator().manual_seed(1))
+        return model(x[None] if batch else x, grid_thw=torch.tensor([[frames, rows, columns]]), **named)
+    return call
 
 
 def patches(model, rows, columns):
@@ -104,6 +126,35 @@ TOWERS = {
     "qwen3_omni_moe_vision_encoder": Tower("qwen3_omni_moe", "Qwen3OmniMoeVisionEncoderConfig", "Qwen3OmniMoeVisionEncoder",
                                            QWEN | {"hidden_size": WIDTH, "num_position_embeddings": 64, "deepstack_visual_indexes": []}, merged,
                                            ("blocks.0", "in"), "blocks"),
+    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionModel", QWEN | {"hidden_size": WIDTH, "num_position_embeddings": 64} | more, merged,
+                               ("blocks.0", "in"), "blocks")
+       for name, cls, more in (("qwen4_exp", "Qwen4Exp", {}), ("cohere_compass", "CohereCompass", {"deepstack_visual_indexes": []}))},
+    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionModel", QWEN | GLM | {"image_size": 8 * PATCH}, merged, ("blocks.0", "in"), "blocks")
+       for name, cls in {"glm4v": "Glm4v", "glm4v_moe": "Glm4vMoe"}.items()},
+    "glm_ocr_vision": Tower("glm_ocr", "GlmOcrVisionConfig", "GlmOcrVisionModel", QWEN | GLM, merged, order="blocks"),
+    "glm5_next_vision": Tower("glm5_next", "Glm5NextVisionConfig", "Glm5NextVisionModel", QWEN | GLM | {"projection_intermediate_size": 32}, merged,
+                              order="blocks"),
+    "kimi_k25_vision": Tower("kimi_k25", "Kimi_K25VisionConfig", "Kimi_K25VisionModel", SMALL | {"pos_emb_height": 8, "pos_emb_width": 8},
+                             packed(3, PATCH, PATCH), ("patch_embed", "out")),
+    "paddleocr_vl_vision": Tower("paddleocr_vl", "PaddleOCRVisionConfig", "PaddleOCRVisionModel", SQUARE, packed(3, PATCH, PATCH, batch=True),
+                                 ("encoder.layers.0", "in")),
+    "ernie4_5_vl_moe_vision": Tower("ernie4_5_vl_moe", "Ernie4_5_VLMoeVisionConfig", "Ernie4_5_VLMoeVisionTransformerPretrainedModel",
+                                    {k: v for k, v in QWEN.items() if k != "temporal_patch_size"} | {"hidden_size": WIDTH, "intermediate_size": 32},
+                                    packed(3 * PATCH * PATCH), order="blocks"),
+    "dots3_note_vision_encoder": Tower("dots3_note", "Dots3NoteVisionConfig", "Dots3NoteVisionModel",
+                                       SMALL | {"mlp_layer_types": ["dense", "dense"], "adapter_in_dim": WIDTH, "adapter_out_dim": 32},
+                                       packed(3 * PATCH * PATCH), order="blocks"),
+    "video_llama_3_vision": Tower("video_llama_3", "VideoLlama3VisionConfig", "VideoLlama3VisionModel", SMALL,
+                                  packed(3 * PATCH * PATCH, merge_sizes=torch.tensor([2])), order="blocks"),
+    "exaone4_5_vision": Tower("exaone4_5", "Exaone4_5_VisionConfig", "Exaone4_5_VisionModel",
+                              QWEN | {"hidden_size": WIDTH, "num_key_value_heads": 1, "window_size": 64, "fullatt_block_indexes": [0]}, merged, order="blocks"),
+    "mlcd_vision_model": Tower("mlcd", "MLCDVisionConfig", "MLCDVisionModel", SQUARE, pixels),
+    "minimax_m3_vl_vision": Tower("minimax_m3_vl", "MiniMaxM3VLVisionConfig", "MiniMaxM3VLVisionModel", SMALL, packed(3 * 2 * PATCH * PATCH), order="blocks",
+                                  frames=2),
+    "step3p5_vision": Tower("step3p7", "Step3p7VisionConfig", "Step3p7VisionModel", SQUARE, pixels, ("embeddings", "out")),
+    "muse_glimmer_vision": Tower("muse_glimmer", "MuseGlimmerVisionConfig", "MuseGlimmerVisionModel",
+                                 SMALL | {"pos_emb_height": 8, "pos_emb_width": 8, "layer_types": ["window_attention", "full_attention"]},
+                                 packed(2 * 3 * PATCH * PATCH), ("patch_embedder", "out")),
     "pixtral": Tower("pixtral", "PixtralVisionConfig", "PixtralVisionModel", SQUARE, pixels),
     "llama4_vision_model": Tower("llama4", "Llama4VisionConfig", "Llama4VisionModel",
                                  SQUARE | {"intermediate_size": 4 * WIDTH, "projector_input_dim": 32, "projector_output_dim": 32, "vision_output_dim": 32}, pixels,
@@ -139,7 +190,7 @@ def made(tower, config=None):
 
 
 class Turning:
-    """The first q before and after the class's own function of rotation."""
+    """The first q before and after the class's own function of rotation, and how many heads its k has."""
 
     def __init__(self, module):
         self.module, self.inside, self.seen = module, 0, None
@@ -161,6 +212,7 @@ class Turning:
             self.inside -= 1
             if not self.inside and self.seen is None:
                 self.seen = x.detach().clone(), (out[0] if isinstance(out, tuple) else out).detach().clone()
+                self.key = out[1].shape if isinstance(out, tuple) and isinstance(out[1], torch.Tensor) else x.shape
             return out
         return turn
 
@@ -183,38 +235,52 @@ def places(tower, rows, columns, tokens):
 
 def channels(kind, n):
     return {"halves": [(c, c + n // 2) for c in range(n // 2)], "adjacent": [(c, c + 1) for c in range(0, n, 2)],
-            "blocks": [(b + c, b + c + n // 4) for b in (0, n // 2) for c in range(n // 4)]}[kind]
+            "blocks": [(b + c, b + c + n // 4) for b in (0, n // 2) for c in range(n // 4)],
+            "thirds": [(c, c + n // 6 * 3) for c in range(n // 6 * 3)]}[kind]
 
 
 def turned(tower, model):
     rows, columns = (8, 8) if "image_size" in tower.shape else (ROWS, COLUMNS)
-    if tower.model_class.__name__ in ("PixtralVisionModel", "DINOv3ViTModel"):
+    if tower.model_class.__name__ in ("PixtralVisionModel", "DINOv3ViTModel", "MLCDVisionModel"):
         rows, columns = ROWS, COLUMNS
     with Turning(tower.module) as turning, torch.no_grad():
-        tower.call(model, rows, columns)
+        tower.call(model, rows, columns, **({"frames": 2} if tower.frames == 2 else {}))
     if turning.seen is None:
         return {}
-    tokens = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4}.get(tower.model_class.__name__, 0)
-    x, y = (by_token(v.double(), tokens) for v in turning.seen)
-    where = places(tower, rows, columns, tokens)
-    for kind in ("halves", "adjacent", "blocks"):
+    patches = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4, "MLCDVisionModel": 1}.get(tower.model_class.__name__, 0)
+    x, y = (by_token(v.double(), patches * tower.frames) for v in turning.seen)
+    for kind in ("halves", "adjacent", "blocks", "thirds"):
         pairs = channels(kind, x.shape[-1])
         turn = torch.stack([torch.complex(y[..., a], y[..., b]) / torch.complex(x[..., a], x[..., b]) for a, b in pairs], -1)
-        if float((turn - turn.mean(1, keepdim=True)).abs().max()) < 1e-3:
-            return rotation(turn.mean(1), pairs, where, rows, columns)
+        rest = [c for c in range(x.shape[-1]) if not any(c in pair for pair in pairs)]
+        if float((turn - turn.mean(1, keepdim=True)).abs().max()) < 1e-3 and torch.equal(x[..., rest], y[..., rest]):
+            found = rotation(turn.mean(1)[:patches], pairs, places(tower, rows, columns, patches), rows, columns)
+            if tower.frames == 2:
+                by_frame(turn.mean(1), found)
+            kv = [n for n in turning.key[-3:-1] if n != patches * tower.frames]
+            return found | {"channels": x.shape[-1]} | ({"kv_heads": kv[0]} if kv != [HEADS] else {})
     raise ValueError("no pairs")
 
 
+def by_frame(turn, found):
+    """The angle of each pair for one frame, behind its others."""
+    first, second = turn.chunk(2)
+    time = (second[0] / first[0]).angle()
+    assert float((second - first * torch.exp(1j * time)).abs().max()) < 1e-4
+    for pair, angle in zip(found["pairs"], time.tolist()):
+        pair.append(round(angle, 8) + 0.0)
+
+
 def rotation(turn, pairs, where, rows, columns):
-    still = [t for t, place in enumerate(where) if place is None]
-    assert all(float((turn[t] - 1).abs().max()) < 1e-5 for t in still)
+    others = [t for t, place in enumerate(where) if place is None]
+    still = [t for t in others if float((turn[t] - 1).abs().max()) < 1e-5]
     at = {place: turn[t] for t, place in enumerate(where) if place}
     origin = at[0, 0].angle()
     row, column = ((at[step] / at[0, 0]).angle() for step in ((1, 0), (0, 1)))
     worst = max(float((at[r, c] - torch.exp(1j * (origin + r * row + c * column))).abs().max()) for r, c in at)
     assert worst < 1e-4, worst
     angles = torch.stack([row, column, origin], -1).tolist()
-    return {"grid": [rows, columns], "still": len(still), "heads": int(turn.shape[-1] * 2),
+    return {"grid": [rows, columns], "still": len(still), **({"learned": len(others) - len(still)} if len(others) > len(still) else {}),
             "pairs": [[a, b, *(round(x, 8) + 0.0 for x in angles[n])] for n, (a, b) in enumerate(pairs)]}
 
 
@@ -253,7 +319,7 @@ def resampled(tower, rows, side, found):
     grid = rows[first:first + side * side].reshape(1, side, side, WIDTH).permute(0, 3, 1, 2)
     order = [r * COLUMNS + c for r, c in places(tower, ROWS + 2, COLUMNS, (ROWS + 2) * COLUMNS)]
     for name, how in MODES.items():
-        want = functional.interpolate(grid, size=(ROWS + 2, COLUMNS), **how).permute(0, 2, 3, 1).reshape(-1, WIDTH)[order]
+        want = how(grid, (ROWS + 2, COLUMNS)).permute(0, 2, 3, 1).reshape(-1, WIDTH)[order]
         if float((found[-len(order):] - want).abs().max()) < 1e-5:
             return name
     raise ValueError("resampled in no way that is known")
@@ -329,7 +395,7 @@ def bare(tower):
     names = [n for n, p in model.named_parameters() if "pos" in n and p.dim() > 1]
     table = dict(model.named_parameters())[names[0]].shape if names and tower.at else None
     return {"width": getattr(config, "embed_dim", None) or config.hidden_size, "layers": config.num_hidden_layers,
-            "heads": config.num_attention_heads, "rows": int(table[-2]) if table else None}
+            "heads": config.num_attention_heads, "rows": math.prod(table[:-1]) // (2 if tower.call is placed else 1) if table else None}
 
 
 def answer(name, tower):
@@ -338,7 +404,7 @@ def answer(name, tower):
     model = made(tower, config)
     turns = turned(tower, model) if tower.call not in (sound, heard) else {}
     more = {"decoder": decoder_of_whisper()} if name == "whisper" else {}
-    return {"type": name, **more, "config": {"model_type": name} | told(config), "heads": [HEADS, turns.pop("heads", None) or WIDTH // HEADS], **turns,
+    return {"type": name, **more, "config": {"model_type": name} | told(config), "heads": [HEADS, turns.pop("channels", None) or WIDTH // HEADS], **turns,
             **tabled(tower, model), "bare": bare(tower)}
 
 

@@ -30,19 +30,21 @@ const Json& recorded() {
 }
 Config file_of(const Json& json) { return Config::parse(json.dump(), "config.json"); }
 
-// Angles of a pair for one row, for one column, and at the first patch.
+// Angles of a pair for one row, for one column, at the first patch, and for one frame.
 struct Angles {
-  double row, column, origin;
+  double row, column, origin, frame;
 };
 std::map<std::pair<std::int64_t, std::int64_t>, Angles> angles_of(const Tower& t, const Json& grid) {
   std::map<std::pair<std::int64_t, std::int64_t>, Angles> all;
+  const bool from_one = t.coordinates.find("count from 1") != std::string::npos;
   for (const TurnedPair& pair : pairs_of(t.position)) {
-    const bool by_row = t.axes.at(std::size_t(pair.axis)) == "row";
-    const double patches = grid[by_row ? 0 : 1];
+    const std::string& axis = t.axes.at(std::size_t(pair.axis));
+    const double patches = grid[axis == "row" ? 0 : 1];
     const double step = t.unit.empty() ? 1 : 2 / patches;
-    const double first = !t.unit.empty() ? -1 + 1 / patches : t.coordinates.empty() ? 0 : 1;
-    all[{pair.low, pair.high}] = {by_row ? step * pair.frequency : 0, by_row ? 0 : step * pair.frequency,
-                                  first * pair.frequency};
+    const double first = axis == "time" ? 0 : !t.unit.empty() ? -1 + 1 / patches : from_one ? 1 : 0;
+    const double angle = step * pair.frequency;
+    all[{pair.low, pair.high}] = {axis == "row" ? angle : 0, axis == "column" ? angle : 0,
+                                  first * pair.frequency, axis == "time" ? angle : 0};
   }
   return all;
 }
@@ -59,6 +61,8 @@ std::string wrong_turns(const Tower& t, const Json& c) {
     if (!same_angle(a.row, pair[2]) || !same_angle(a.column, pair[3]))
       return text("pair ", pair.dump(), ": ", a.row, " for a row, ", a.column, " for a column");
     if (!same_angle(a.origin, pair[4])) return text("pair ", pair.dump(), " begins at ", a.origin);
+    if (!same_angle(a.frame, pair.size() > 5 ? pair[5].get<double>() : 0))
+      return text("pair ", pair.dump(), ": ", a.frame, " for a frame");
   }
   return {};
 }
@@ -112,9 +116,13 @@ std::string difference(const Tower& t, const Json& c) {
   if (!t.known) return "unknown";
   if (Json::array({t.position.heads, t.position.head_dim}) != c.at("heads"))
     return text(t.position.heads, " heads");
+  if (t.position.kv_heads != c.value("kv_heads", t.position.heads))
+    return text(t.position.kv_heads, " heads of keys");
   if (const auto wrong = wrong_turns(t, c); !wrong.empty()) return wrong;
   if (c.contains("still") && c.at("still") != t.without + (c.at("still") == 0 ? 0 : 1))
     return "tokens that do not turn";
+  const bool by_weights = t.coordinates.find("learned angles") != std::string::npos;
+  if (c.value("learned", 0) != (by_weights ? 1 : 0)) return "tokens that turn by a weight";
   if (!c.contains("table")) return t.rows == 0 ? "" : "a table";
   if (const auto wrong = wrong_rows(t, c.at("table")); !wrong.empty()) return wrong;
   const bool sines = t.input.input && t.input.input->name == "sinusoidal";
@@ -270,17 +278,19 @@ TEST(Towers, OfTwoFilesAreCompared) {
 TEST(Towers, AnotherConventionDiffers) {
   std::set<std::string> told;
   for (const Json& c : recorded().at("towers"))
-    for (const std::string change :
-         {"pair", "axis", "angle", "origin", "heads", "rows", "of", "other", "sines"}) {
+    for (const std::string change : {"pair", "axis", "angle", "origin", "frame", "heads", "kv_heads",
+                                     "learned", "rows", "of", "other", "sines"}) {
       Json other = c;
       if (c.contains("pairs")) {
         Json& pair = other["pairs"].front();
         if (change == "pair") pair[1] = pair[1].get<std::int64_t>() + 1;
         if (change == "axis") std::swap(pair[2], pair[3]);
         if (change == "angle") pair[2] = pair[2].get<double>() + 1e-3;
+        if (change == "frame" && pair.size() > 5) pair[5] = pair[5].get<double>() + 1e-3;
         if (change == "origin") pair[4] = pair[4].get<double>() + 1e-3;
       }
       if (change == "heads") other["heads"][1] = 99;
+      if (change == "kv_heads" || change == "learned") other[change] = 99;
       if (c.contains("table")) {
         Json& table = other["table"];
         if (change == "rows") table["rows"] = 1234;
@@ -292,7 +302,7 @@ TEST(Towers, AnotherConventionDiffers) {
       EXPECT_NE(difference(tower_in(c.at("config")), other), "") << c.at("type") << " " << change;
       told.insert(change);
     }
-  EXPECT_EQ(told.size(), 9u);
+  EXPECT_EQ(told.size(), 12u);
 }
 
 }  // namespace

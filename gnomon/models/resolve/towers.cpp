@@ -12,7 +12,27 @@
 namespace gnomon {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1 << 20, kMostExtra = 4096;
+constexpr std::int64_t kMostSide = 1 << 14, kMostPixels = 1 << 20, kMostExtra = 4096;
+
+// What the coordinates of a rotation are, in the order of the encoding.
+std::vector<std::string> axes_of(TowerTurn turn) {
+  switch (turn) {
+    case TowerTurn::none:
+      return {};
+    case TowerTurn::blocks:
+    case TowerTurn::thirds:
+      return {"time", "row", "column"};
+    case TowerTurn::adjacent:
+    case TowerTurn::columns:
+    case TowerTurn::taking_turns:
+      return {"column", "row"};
+    case TowerTurn::halves:
+    case TowerTurn::alternating:
+    case TowerTurn::turns:
+      break;
+  }
+  return {"row", "column"};
+}
 
 // A tower's object, on its way to an answer.
 class TowerReader {
@@ -65,7 +85,9 @@ void TowerReader::read_grid() {
   if (row_.patch == 0) return;
   const auto patch = sides("patch", "patch_size", row_.patch);
   if (row_.image == 0 && !file_.has("image_size")) return;
-  if (row_.table == TowerTable::counted || row_.table == TowerTable::coordinates) return;
+  if (row_.table == TowerTable::counted || row_.table == TowerTable::grid ||
+      row_.table == TowerTable::coordinates)
+    return;
   const auto image = sides("image", "image_size", row_.image);
   tower_.grid_rows = image[0] / patch[0], tower_.grid_columns = image[1] / patch[1];
   if (tower_.grid_rows < 1 || tower_.grid_columns < 1)
@@ -83,6 +105,9 @@ void TowerReader::read_table() {
     t.rows = say("rows", t.grid_rows * t.grid_columns + t.beside, "",
                  t.beside ? text("one for each patch, and ", t.beside, " for tokens that are none")
                           : "one for each patch");
+  } else if (row_.table == TowerTable::grid) {
+    t.grid_rows = t.grid_columns = size("side", {row_.rows_key}, row_.rows, kMostSide);
+    t.rows = say("rows", t.grid_rows * t.grid_columns, "", "one for each patch of a square grid");
   } else {
     t.rows = size("rows", {row_.rows_key}, row_.rows, most::tokens);
   }
@@ -120,6 +145,7 @@ std::string TowerReader::turning() {
   if (row_.turn == TowerTurn::none) return {};
   const std::string base = shortest(theta());
   const std::int64_t half = tower_.position.head_dim / 2, quarter = half / 2;
+  const std::int64_t third = tower_.position.head_dim / 6;
   const auto axial = [&](std::string_view rest) { return text("rope_axial(theta=", base, ", ", rest, ")"); };
   const auto along = [&](std::int64_t offset, std::string_view sections) {
     return text("mrope(theta=", base, ", channels=", half, ", offset=", offset,
@@ -129,7 +155,13 @@ std::string TowerReader::turning() {
     case TowerTurn::none:
       break;
     case TowerTurn::halves:
+    case TowerTurn::columns:
       return axial("pairing=halves, index=reset");
+    case TowerTurn::taking_turns:
+      return axial("pairing=halves, index=interleaved");
+    case TowerTurn::thirds:
+      return axial(text("channels=", 6 * third, ", pairing=halves, index=reset, sections=", third, "/", third,
+                        "/", third));
     case TowerTurn::alternating:
       return axial("pairing=halves, index=alternating");
     case TowerTurn::adjacent:
@@ -149,17 +181,14 @@ void TowerReader::read_layers() {
   t.width = size("width", {row_.width_key}, row_.width, most::width);
   p.heads = size("heads", {"num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"},
                  row_.heads, most::heads);
-  p.kv_heads = p.heads, p.causal = false;
+  p.kv_heads =
+      row_.kv_heads ? size("kv_heads", {"num_key_value_heads"}, row_.kv_heads, most::heads) : p.heads;
+  p.causal = false;
   p.head_dim = row_.head_dim ? size("head_dim", {"head_dim"}, row_.head_dim, most::heads)
                              : say("head_dim", t.width / p.heads, "", "width / heads");
   if (p.head_dim < 1) file_.wrong(row_.width_key, text("at least the number of heads, ", p.heads));
   const std::string turns = turning();
-  if (row_.turn == TowerTurn::blocks)
-    t.axes = {"time", "row", "column"};
-  else if (row_.turn == TowerTurn::adjacent)
-    t.axes = {"column", "row"};
-  else if (!turns.empty())
-    t.axes = {"row", "column"};
+  t.axes = axes_of(row_.turn);
   p.spec = Spec::parse(turns.empty() ? "add(none, scale=off)" : "add(none, scale=off)+" + turns);
   t.coordinates = row_.coordinates, t.window = row_.window;
   if (row_.turn == TowerTurn::turns) t.unit = "half of the image";
