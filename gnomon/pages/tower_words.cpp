@@ -36,7 +36,7 @@ std::string turns_text(const Tower& t) {
       pairs.begin(), pairs.end(), [&](const TurnedPair& p) { return t.axes[std::size_t(p.axis)] == "time"; });
   double theta = 0;
   for (const Named& named : t.position.spec.attention) theta = named.number("theta");
-  return text("Its layers rotate ",
+  return text("Its layers ", t.mixers.empty() ? "" : "with attention ", "rotate ",
               2 * std::int64_t(pairs.size()) == t.position.head_dim ? "all " : text(2 * pairs.size(), " of "),
               t.position.head_dim, " channels of q and k by ", by_time ? "the frame, " : "",
               "the row and the column of a patch, theta ", grouped(theta), ".");

@@ -5,15 +5,14 @@
 transformers 5.23.0, torch 2.15.0. Each class is made small and runs on an image of a few patches, of which the place is known, or on a short
 sound. What turns is seen around the class's own function of rotation: `pairs` has, for each two channels that turn together, their angle for
 one row and for one column of patches, the angle at the first patch, and that for one frame where the class turns by frames, too. `still` counts
-tokens that do not turn, `learned` those that turn by a weight; `kv_heads` is there if it is not the number of heads. What is added is the
-difference between a run with the class's table and one with zeros: `table` has its rows, and the row of each token. `other` says what the
+tokens that do not turn, `learned` those that turn by a weight; `kv_heads` is there if it is not the number of heads. `turns` says it of each
+layer, if not all do, and `windows` into how many parts each divides 32 x 16 patches. What is added is the difference between a run with the class's table and one with zeros: `table` has its rows, and the row of each token. `other` says what the
 class does with an image of another size, and by which interpolation of torch its rows come about. `bare`: the class of full size of a file
 that says nothing. `within`: the towers of larger models. gnomon is not used.
 """
 
 import importlib
 import json
-import math
 import pathlib
 import warnings
 
@@ -33,7 +32,7 @@ QWEN = {"depth": 2, "num_heads": HEADS, "patch_size": PATCH, "temporal_patch_siz
 GLM = {"hidden_size": WIDTH, "out_hidden_size": 32, "intermediate_size": 32}
 SOUND = {"max_source_positions": 12, "num_mel_bins": 4}
 ABOUT = ("hidden_size", "image_size", "patch", "head", "_layers", "depth", "_dim", "model_type", "position", "rope", "d_model", "register", "window",
-         "fullatt", "spatial", "pos_emb_")
+         "fullatt", "spatial", "pos_emb_", "posemb", "layer_types")
 
 
 def by(**how):
@@ -47,7 +46,7 @@ def zeros_outside(grid, size):
 
 MODES = {"bicubic": by(mode="bicubic"), "bilinear": by(mode="bilinear"), "bicubic, antialiased": by(mode="bicubic", antialias=True),
          "bilinear, antialiased": by(mode="bilinear", antialias=True), "bilinear, corner on corner": by(mode="bilinear", align_corners=True),
-         "bilinear, zeros outside": zeros_outside}
+         "bilinear, zeros outside": zeros_outside, "nearest": by(mode="nearest")}
 
 
 class Tower:
@@ -86,6 +85,17 @@ def patches(model, rows, columns):
     return model(pixel_values=x, pixel_attention_mask=torch.ones(1, rows * columns), spatial_shapes=torch.tensor([[rows, columns]]))
 
 
+def merged_pixels(model, rows, columns):
+    x = torch.rand(rows // 2 * columns // 2, 2 * PATCH, 2 * PATCH, 3, generator=torch.Generator().manual_seed(1))
+    return model(x, torch.tensor([[1, rows // 2, columns // 2]]))
+
+
+def strip(model, rows, columns):
+    """The patches of MiniCPM-V lie side by side."""
+    x = torch.rand(1, 3, PATCH, rows * columns * PATCH, generator=torch.Generator().manual_seed(1))
+    return model(x, target_sizes=torch.tensor([[rows, columns]], dtype=torch.int32))
+
+
 def placed(model, rows, columns):
     places = torch.tensor([[(x, y) for y in range(rows) for x in range(columns)]])
     return model(torch.rand(1, rows * columns, 3 * PATCH * PATCH, generator=torch.Generator().manual_seed(1)), places)
@@ -109,6 +119,20 @@ TOWERS = {
     "vit": Tower("vit", "ViTConfig", "ViTModel", SQUARE, pixels, VIT, asks=True),
     "deit": Tower("deit", "DeiTConfig", "DeiTModel", SQUARE, pixels, VIT, asks=True),
     "siglip_vision_model": Tower("siglip", "SiglipVisionConfig", "SiglipVisionModel", SQUARE, pixels, VIT, asks=True),
+    **{name: Tower(module, f"{cls}VisionConfig", f"{cls}VisionModel", SQUARE, pixels, at, asks=True) for name, module, cls, at in (
+        ("owlvit_vision_model", "owlvit", "OwlViT", VIT), ("owlv2_vision_model", "owlv2", "Owlv2", VIT), ("janus_vision_model", "janus", "Janus", VIT),
+        ("kosmos_2_vision_model", "kosmos2", "Kosmos2", ("model.embeddings", "out")))},
+    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionModel", SQUARE | {"image_size": [8 * PATCH] * 2, "patch_size": [PATCH] * 2}, pixels, VIT)
+       for name, cls in {"internvl": "InternVL", "qianfan_ocr": "QianfanOCR"}.items()},
+    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionTransformer", SQUARE, pixels, VIT)
+       for name, cls in {"idefics2": "Idefics2", "idefics3": "Idefics3", "smolvlm": "SmolVLM"}.items()},
+    "phi4_multimodal_vision": Tower("phi4_multimodal", "Phi4MultimodalVisionConfig", "Phi4MultimodalVisionModel", SQUARE, pixels, VIT),
+    "glm_image_vision": Tower("glm_image", "GlmImageVisionConfig", "GlmImageVisionModel", SQUARE | QWEN | {"spatial_merge_size": 1},
+                              packed(3 * PATCH * PATCH), ("blocks.0", "in")),
+    "cosmos3_edge_vision": Tower("cosmos3_edge", "Cosmos3EdgeVisionConfig", "Cosmos3EdgeVisionModel", SMALL | {"num_patches": 64},
+                                 packed(3 * PATCH * PATCH), VIT, "blocks"),
+    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionModel", SQUARE | {"insert_layer_id": 0}, strip, VIT)
+       for name, cls in {"minicpmv4_6": "MiniCPMV4_6", "minicpmv4_7": "MiniCPMV4_7", "minicpm_ocr": "MiniCPMOcr"}.items()},
     "siglip2_vision_model": Tower("siglip2", "Siglip2VisionConfig", "Siglip2VisionModel", SMALL | {"num_patches": 64}, patches, VIT),
     "dinov2": Tower("dinov2", "Dinov2Config", "Dinov2Model", SQUARE, pixels, VIT),
     "dinov2_with_registers": Tower("dinov2_with_registers", "Dinov2WithRegistersConfig", "Dinov2WithRegistersModel",
@@ -148,6 +172,10 @@ TOWERS = {
                                   packed(3 * PATCH * PATCH, merge_sizes=torch.tensor([2])), order="blocks"),
     "exaone4_5_vision": Tower("exaone4_5", "Exaone4_5_VisionConfig", "Exaone4_5_VisionModel",
                               QWEN | {"hidden_size": WIDTH, "num_key_value_heads": 1, "window_size": 64, "fullatt_block_indexes": [0]}, merged, order="blocks"),
+    "lfm3_vl_vision": Tower("lfm3_vl", "Lfm3VlVisionConfig", "Lfm3VlVisionModel", SMALL | {"num_key_value_heads": 1, "layer_types": ["conv", "full_attention"]},
+                            packed(2 * 3 * PATCH * PATCH), order="blocks"),
+    "inkling2_vision": Tower("inkling2", "Inkling2VisionConfig", "Inkling2VisionModel", SMALL | {"posemb_grid_size": 8, "projection_hidden_dim": 32},
+                             merged_pixels, VIT, "blocks"),
     "mlcd_vision_model": Tower("mlcd", "MLCDVisionConfig", "MLCDVisionModel", SQUARE, pixels),
     "minimax_m3_vl_vision": Tower("minimax_m3_vl", "MiniMaxM3VLVisionConfig", "MiniMaxM3VLVisionModel", SMALL, packed(3 * 2 * PATCH * PATCH), order="blocks",
                                   frames=2),
@@ -184,7 +212,7 @@ def made(tower, config=None):
     model = tower.model_class(config or tower.config_class(**tower.shape)).eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
-            if p.dim() > 1 and "embed_positions" not in name:
+            if (p.dim() > 1 or "cls_pos" in name) and "embed_positions" not in name:
                 p.copy_(torch.randn(p.shape) / p.shape[-1] ** 0.5)
     return model
 
@@ -193,7 +221,7 @@ class Turning:
     """The first q before and after the class's own function of rotation, and how many heads its k has."""
 
     def __init__(self, module):
-        self.module, self.inside, self.seen = module, 0, None
+        self.module, self.inside, self.calls, self.seen = module, 0, 0, None
 
     def __enter__(self):
         self.own = {name: getattr(self.module, name) for name in TURNS if hasattr(self.module, name)}
@@ -210,6 +238,7 @@ class Turning:
             self.inside += 1
             out = function(x, *given, **named)
             self.inside -= 1
+            self.calls += not self.inside
             if not self.inside and self.seen is None:
                 self.seen = x.detach().clone(), (out[0] if isinstance(out, tuple) else out).detach().clone()
                 self.key = out[1].shape if isinstance(out, tuple) and isinstance(out[1], torch.Tensor) else x.shape
@@ -247,7 +276,7 @@ def turned(tower, model):
         tower.call(model, rows, columns, **({"frames": 2} if tower.frames == 2 else {}))
     if turning.seen is None:
         return {}
-    patches = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4, "MLCDVisionModel": 1}.get(tower.model_class.__name__, 0)
+    patches = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4, "MLCDVisionModel": 1, "Inkling2VisionModel": 1}.get(tower.model_class.__name__, 0)
     x, y = (by_token(v.double(), patches * tower.frames) for v in turning.seen)
     for kind in ("halves", "adjacent", "blocks", "thirds"):
         pairs = channels(kind, x.shape[-1])
@@ -258,8 +287,27 @@ def turned(tower, model):
             if tower.frames == 2:
                 by_frame(turn.mean(1), found)
             kv = [n for n in turning.key[-3:-1] if n != patches * tower.frames]
+            found |= {} if tower.call in (pixels, placed) else by_layer(tower, model)
             return found | {"channels": x.shape[-1]} | ({"kv_heads": kv[0]} if kv != [HEADS] else {})
     raise ValueError("no pairs")
+
+
+def by_layer(tower, model):
+    """Whether each layer turns, if not all do, and into how many windows each divides 32 x 16 patches, if any does."""
+    calls, windows = [0], []
+    layers = next(m for m in model.modules() if isinstance(m, torch.nn.ModuleList) and len(m) == model.config.num_hidden_layers)
+
+    def note(_, given, named, out):
+        calls.append(turning.calls)
+        windows.append(len(named["cu_seqlens"]) - 1 if "cu_seqlens" in named else 1)
+
+    hooks = [layer.register_forward_hook(note, with_kwargs=True) for layer in layers]
+    with Turning(tower.module) as turning, torch.no_grad():
+        tower.call(model, 32, 16)
+    for hook in hooks:
+        hook.remove()
+    turns = [after > before for before, after in zip(calls, calls[1:])]
+    return ({} if all(turns) else {"turns": turns}) | ({"windows": windows} if max(windows) > 1 else {})
 
 
 def by_frame(turn, found):
@@ -284,26 +332,31 @@ def rotation(turn, pairs, where, rows, columns):
             "pairs": [[a, b, *(round(x, 8) + 0.0 for x in angles[n])] for n, (a, b) in enumerate(pairs)]}
 
 
-def table_of(model):
-    found = [(n, p) for n, p in model.named_parameters() if "pos" in n and p.shape[-1] == WIDTH]
-    return found[0] if found else (None, None)
+def tables_of(model, width=WIDTH):
+    """Of several tables, the rows of one before those of the next: those of the class token are first."""
+    return [(n, p) for n, p in model.named_parameters() if "pos" in n.replace("post", "") and p.shape[-1] == width]
+
+
+def rows_of(model):
+    return torch.cat([p.detach().reshape(-1, WIDTH) for _, p in tables_of(model)])
 
 
 def added(tower, model, rows, columns, **named):
     """What the table adds to each token."""
-    _, table = table_of(model)
     module, side = model.get_submodule(tower.at[0]) if not hasattr(model, "vision_model") else model.vision_model.get_submodule(tower.at[0]), tower.at[1]
-    caught = []
+    caught, own = [], rows_of(model)
     hook = module.register_forward_hook(lambda _, given, kwargs, out: caught.append(
         (out if side == "out" else given[0] if given else kwargs["hidden_states"]).detach().clone()), with_kwargs=True)
-    own = table.detach().clone()
+    kept = [(p, p.detach().clone()) for _, p in tables_of(model)]
     with torch.no_grad():
         tower.call(model, rows, columns, **named)
-        table.zero_()
+        for p, _ in kept:
+            p.zero_()
         tower.call(model, rows, columns, **named)
-        table.copy_(own)
+        for p, values in kept:
+            p.copy_(values)
     hook.remove()
-    return (caught[0] - caught[1]).reshape(-1, WIDTH), own.reshape(-1, WIDTH)
+    return (caught[0] - caught[1]).reshape(-1, WIDTH), own
 
 
 def row_of(x, rows):
@@ -355,8 +408,8 @@ def tabled(tower, model):
     entry = {"rows": len(table), "of": [row_of(x, table) for x in found]}
     if tower.call in (sound, heard):
         torch.manual_seed(1)
-        again = table_of(tower.model_class(tower.config_class(**tower.shape)))[1]
-        if torch.equal(again.detach(), table):  # the class computes it, and does not draw it
+        again = rows_of(tower.model_class(tower.config_class(**tower.shape)))
+        if torch.equal(again, table):  # the class computes it, and does not draw it
             entry["sines"] = [[t, c, float(f"{found[t, c]:.7g}")] for t in (0, 1, 5, 11) for c in (0, 1, 31, 32, 33, 63)]
         try:
             tower.call(model, 14, 1)
@@ -392,10 +445,10 @@ def bare(tower):
     config = tower.config_class()
     with torch.device("meta"):
         model = tower.model_class(config)
-    names = [n for n, p in model.named_parameters() if "pos" in n and p.dim() > 1]
-    table = dict(model.named_parameters())[names[0]].shape if names and tower.at else None
-    return {"width": getattr(config, "embed_dim", None) or config.hidden_size, "layers": config.num_hidden_layers,
-            "heads": config.num_attention_heads, "rows": math.prod(table[:-1]) // (2 if tower.call is placed else 1) if table else None}
+    width = getattr(config, "embed_dim", None) or config.hidden_size
+    rows = sum(p.numel() // width for _, p in tables_of(model, width)) // (2 if tower.call is placed else 1) if tower.at else None
+    return {"width": width, "layers": config.num_hidden_layers,
+            "heads": config.num_attention_heads, "rows": rows}
 
 
 def answer(name, tower):

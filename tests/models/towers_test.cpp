@@ -111,6 +111,17 @@ std::string wrong_sines(const Tower& t, const Json& values) {
   return {};
 }
 
+// Which layers turn, and whether some see a part of the image.
+std::string wrong_layers(const Tower& t, const Json& c) {
+  const bool windows = t.window.find("see a window") != std::string::npos;
+  const Json parts = c.value("windows", Json::array({1}));
+  if (windows != (std::max_element(parts.begin(), parts.end())->get<int>() > 1)) return "windows";
+  if (t.mixers.empty()) return c.contains("turns") ? "layers that do not turn" : "";
+  Json turns = Json::array();
+  for (const std::string& mixer : t.mixers) turns.push_back(mixer.empty());
+  return c.contains("turns") && c.at("turns") == turns ? "" : text("layers that turn: ", turns.dump());
+}
+
 // The first difference from what the class did, in words; empty: none.
 std::string difference(const Tower& t, const Json& c) {
   if (!t.known) return "unknown";
@@ -123,6 +134,7 @@ std::string difference(const Tower& t, const Json& c) {
     return "tokens that do not turn";
   const bool by_weights = t.coordinates.find("learned angles") != std::string::npos;
   if (c.value("learned", 0) != (by_weights ? 1 : 0)) return "tokens that turn by a weight";
+  if (const auto wrong = wrong_layers(t, c); !wrong.empty()) return wrong;
   if (!c.contains("table")) return t.rows == 0 ? "" : "a table";
   if (const auto wrong = wrong_rows(t, c.at("table")); !wrong.empty()) return wrong;
   const bool sines = t.input.input && t.input.input->name == "sinusoidal";
@@ -203,10 +215,23 @@ TEST(Towers, ATowerAloneIsExplained) {
   EXPECT_TRUE(answer.known && answer.tower_alone);
   EXPECT_EQ(answer.layers.size(), 12u);
   EXPECT_EQ(answer.trained_length, 196);
+  const Resolved mixed = resolve(file_of({{"model_type", "lfm3_vl_vision"}}));
+  for (const LayerPosition& layer : mixed.layers)
+    EXPECT_EQ(layer.mixer, layer.number < 2 || layer.number % 2 ? "conv" : "") << layer.number;
+  EXPECT_THROW(resolve(file_of({{"model_type", "lfm3_vl_vision"}, {"layer_types", {"conv"}}})), Error);
   EXPECT_THROW(resolve(file_of({{"model_type", "vit"}}), Reader::vllm), Error);
   EXPECT_THROW(resolve(file_of({{"model_type", "vit"}, {"patch_size", 0}})), Error);
   EXPECT_THROW(resolve(file_of({{"model_type", "pixtral"}, {"head_dim", 64}, {"num_attention_heads", 512}})),
                Error);
+}
+
+TEST(Towers, AFileSwitchesATableOff) {
+  const Json file{{"model_type", "internvl_vision"}};
+  EXPECT_EQ(tower_in(file).rows, 1025);
+  Json without = file;
+  without["use_absolute_position_embeddings"] = false;
+  EXPECT_EQ(tower_in(without).rows, 0);
+  EXPECT_EQ(tower_in(without).input.print(), "add(none, scale=off)");
 }
 
 // Whisper's decoder is the language model of its file.
@@ -279,7 +304,7 @@ TEST(Towers, AnotherConventionDiffers) {
   std::set<std::string> told;
   for (const Json& c : recorded().at("towers"))
     for (const std::string change : {"pair", "axis", "angle", "origin", "frame", "heads", "kv_heads",
-                                     "learned", "rows", "of", "other", "sines"}) {
+                                     "windows", "turns", "learned", "rows", "of", "other", "sines"}) {
       Json other = c;
       if (c.contains("pairs")) {
         Json& pair = other["pairs"].front();
@@ -290,19 +315,21 @@ TEST(Towers, AnotherConventionDiffers) {
         if (change == "origin") pair[4] = pair[4].get<double>() + 1e-3;
       }
       if (change == "heads") other["heads"][1] = 99;
+      if (change == "turns" && c.contains("turns")) other["turns"][0] = !c.at("turns")[0].get<bool>();
+      if (change == "windows") other["windows"] = c.contains("windows") ? Json{1, 1} : Json{1, 4};
       if (change == "kv_heads" || change == "learned") other[change] = 99;
       if (c.contains("table")) {
         Json& table = other["table"];
         if (change == "rows") table["rows"] = 1234;
         if (change == "of" && table.contains("of") && !table.contains("sines")) table["of"].back() = nullptr;
-        if (change == "other" && table.contains("other")) table["other"]["plain"] = "nearest";
+        if (change == "other" && table.contains("other")) table["other"]["plain"] = "in another way";
         if (change == "sines" && table.contains("sines")) table["sines"][3][2] = 0.25;
       }
       if (other == c) continue;
       EXPECT_NE(difference(tower_in(c.at("config")), other), "") << c.at("type") << " " << change;
       told.insert(change);
     }
-  EXPECT_EQ(told.size(), 12u);
+  EXPECT_EQ(told.size(), 14u);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ class TowerReader {
   double theta();
   std::string turning();
   void read_layers();
+  void read_mixers();
 
   FileReading file_;
   const TowerRow& row_;
@@ -99,6 +100,10 @@ void TowerReader::read_table() {
   t.input = words_alone();
   if (!row_.bare_key.empty()) t.without = file_.whole(row_.bare_key, 0, kMostExtra).value_or(row_.bare);
   if (row_.table == TowerTable::none) return;
+  if (!row_.switch_key.empty() && file_.flag(row_.switch_key) == false) {
+    t.because.push_back({"rows", "0", file_.at(row_.switch_key), "the file switches the table off"});
+    return;
+  }
   t.beside = row_.before + row_.after, t.first = row_.before;
   t.resized = row_.resized, t.asked = row_.asked;
   if (row_.table == TowerTable::patches) {
@@ -107,7 +112,9 @@ void TowerReader::read_table() {
                           : "one for each patch");
   } else if (row_.table == TowerTable::grid) {
     t.grid_rows = t.grid_columns = size("side", {row_.rows_key}, row_.rows, kMostSide);
-    t.rows = say("rows", t.grid_rows * t.grid_columns, "", "one for each patch of a square grid");
+    t.rows =
+        say("rows", t.grid_rows * t.grid_columns + t.beside, "",
+            text("one for each patch of a square grid", t.beside ? ", and one for the class token" : ""));
   } else {
     t.rows = size("rows", {row_.rows_key}, row_.rows, most::tokens);
   }
@@ -194,11 +201,28 @@ void TowerReader::read_layers() {
   if (row_.turn == TowerTurn::turns) t.unit = "half of the image";
 }
 
+// LFM3-VL: convolutions between the layers that attend.
+void TowerReader::read_mixers() {
+  if (!row_.convolutions) return;
+  const auto said = file_.texts("layer_types");
+  if (said && said->size() != std::size_t(tower_.layers))
+    file_.wrong("layer_types", text("a list of ", tower_.layers, " words"));
+  std::size_t count = 0;
+  for (std::size_t l = 0; l < std::size_t(tower_.layers); ++l) {
+    const bool conv = said ? (*said)[l] == "conv" : l < 2 || l % 2 == 1;
+    tower_.mixers.push_back(conv ? "conv" : "");
+    count += conv;
+  }
+  tower_.window = text(count, " of ", tower_.layers, " layers are convolutions of patches, and do not turn");
+  tower_.because.push_back({"convolutions", text(count), said ? file_.at("layer_types") : "",
+                            said ? "from the file" : "no key sets it: all but layers 2, 4, 6, …"});
+}
+
 void TowerReader::read() {
   tower_.component = row_.component;
   tower_.known = true, tower_.sound = row_.table == TowerTable::sines || row_.table == TowerTable::frames;
   try {
-    read_layers(), read_grid(), read_table();
+    read_layers(), read_mixers(), read_grid(), read_table();
     pairs_of(tower_.position);
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
@@ -282,6 +306,11 @@ Resolved tower_alone(const Config& config) {
                                                                 : tower.grid_rows * tower.grid_columns;
   for (std::int64_t l = 0; l < tower.layers; ++l) {
     answer.layers.push_back(tower.position);
+    if (!tower.mixers.empty() && !tower.mixers[std::size_t(l)].empty()) {
+      answer.layers.back() = {};
+      answer.layers.back().spec = words_alone(), answer.layers.back().causal = false;
+      answer.layers.back().mixer = tower.mixers[std::size_t(l)];
+    }
     answer.layers.back().number = l;
   }
   return answer;

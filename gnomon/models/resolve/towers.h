@@ -45,6 +45,7 @@ struct TowerRow {
   std::string_view width_key = "hidden_size";
   TowerTable table = TowerTable::none;
   std::string_view rows_key = {};
+  std::string_view switch_key = {};  // no table where this key is false
   std::int64_t rows = 0;
   std::int64_t before = 0, after = 0;  // rows of tokens that are no patches, as the class token
   std::string_view bare_key = {};      // tokens beside them that have no row: registers
@@ -57,6 +58,7 @@ struct TowerRow {
   bool theta_alone = false;           // the class has rope_theta and no dictionary
   std::string_view coordinates = {};  // where they begin, or what they count, if not patches from 0
   std::string_view window = {};       // layers that see a part of the image
+  bool convolutions = false;          // layer_types names them; without it, all but 2, 4, 6, … are
 };
 std::span<const TowerRow> tower_rows();
 // The row of this model_type; null: unknown.
