@@ -115,7 +115,10 @@ std::vector<Line> tower_lines(const Tower& t, bool full) {
   std::vector<Line> out;
   if (!t.known) return out;
   out.push_back({"spec", tower_spec(t).print()});
-  out.push_back({"heads", text(t.position.heads, " of ", t.position.head_dim, " channels")});
+  const LayerPosition& p = t.position;
+  out.push_back(
+      {"heads", text(p.heads, " of ", p.head_dim, " channels",
+                     p.kv_heads == p.heads ? "" : ", " + counted(std::size_t(p.kv_heads), "KV head"))});
   if (t.grid_rows)
     out.push_back({"grid", text(grid(t), t.rows ? " patches" : " patches of an image as the file says")});
   if (t.rows)
@@ -126,8 +129,11 @@ std::vector<Line> tower_lines(const Tower& t, bool full) {
   if (const std::string says = resized_text(t); !says.empty()) out.push_back({"other sizes", says});
   const auto axes = tower_axes(t);
   for (const TowerAxis& axis : axes)
-    out.push_back({text("by ", axis.name), text(frequencies(axis.pairs, full), ": ", axis.pairs.size(),
-                                                ", in radians per ", t.unit.empty() ? "patch" : t.unit)});
+    out.push_back({text("by ", axis.name),
+                   text(frequencies(axis.pairs, full), ": ", axis.pairs.size(), ", in radians per ",
+                        axis.name == "time" ? "frame"
+                        : t.unit.empty()    ? "patch"
+                                            : t.unit)});
   if (!axes.empty()) out.push_back({"pairs", pair_text(t)});
   if (!t.coordinates.empty()) out.push_back({"coordinates", t.coordinates});
   if (!t.window.empty()) out.push_back({"window", t.window});

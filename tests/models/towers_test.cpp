@@ -225,6 +225,16 @@ TEST(Towers, ATowerAloneIsExplained) {
                Error);
 }
 
+// Step3p7VisionConfig and Dots3NoteVisionConfig take the keys of published files before their own.
+TEST(Towers, KeysOfPublishedFilesAreRead) {
+  const Tower step = tower_in(
+      {{"model_type", "step3p5_vision"}, {"width", 768}, {"hidden_size", 1536}, {"layers", 5}, {"heads", 8}});
+  EXPECT_EQ(std::tuple(step.width, step.layers, step.position.heads), std::tuple(768, 5, 8));
+  const Tower dots =
+      tower_in({{"model_type", "dots3_note_vision_encoder"}, {"embed_dim", 768}, {"num_heads", 6}});
+  EXPECT_EQ(std::tuple(dots.width, dots.layers, dots.position.heads), std::tuple(768, 42, 6));
+}
+
 TEST(Towers, AFileSwitchesATableOff) {
   const Json file{{"model_type", "internvl_vision"}};
   EXPECT_EQ(tower_in(file).rows, 1025);
@@ -232,6 +242,16 @@ TEST(Towers, AFileSwitchesATableOff) {
   without["use_absolute_position_embeddings"] = false;
   EXPECT_EQ(tower_in(without).rows, 0);
   EXPECT_EQ(tower_in(without).input.print(), "add(none, scale=off)");
+}
+
+// Those of transformers 5.23 that no class is run for; the list only gets shorter.
+TEST(Towers, OthersAreNotKnown) {
+  const Json& unknown = recorded().at("unknown");
+  EXPECT_EQ(unknown.size(), 59u);
+  for (const auto& [type, larger] : unknown.items()) {
+    EXPECT_EQ(find_tower(type), nullptr) << type;
+    EXPECT_FALSE(tower_in({{"model_type", "llava"}, {"vision_config", {{"model_type", type}}}}).known);
+  }
 }
 
 // Whisper's decoder is the language model of its file.
@@ -298,6 +318,10 @@ TEST(Towers, OfTwoFilesAreCompared) {
   EXPECT_FALSE(between(llava, with(llava, "model_type", "siglip_vision_model")).same());
   EXPECT_TRUE(between(llava, with(with(llava, "hidden_act", "gelu"), "layer_norm_eps", 1e-6)).same());
   EXPECT_TRUE(between(pixtral, with(pixtral, "rope_theta", 10000)).same());
+  const Json exaone = with(llava, "model_type", "exaone4_5_vision");
+  const Differences heads = between(exaone, with(exaone, "num_key_value_heads", 4));
+  ASSERT_EQ(heads.computed.size(), 1u);
+  EXPECT_EQ(heads.computed[0].what, Quantity::kv_heads);
 }
 
 TEST(Towers, AnotherConventionDiffers) {

@@ -50,7 +50,8 @@ class TowerReader {
   std::int64_t size(std::string_view what, std::initializer_list<std::string_view> keys,
                     std::int64_t standard, std::int64_t limit) {
     for (const std::string_view key : keys)
-      if (const auto x = file_.whole(key, 1, limit)) return say(what, *x, file_.at(key), "from the file");
+      if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, limit))
+        return say(what, *x, file_.at(key), "from the file");
     if (standard == 0) file_.wrong(*keys.begin(), "a whole number: it has no default");
     return say(what, standard, "", "no key sets it: default of the class");
   }
@@ -184,10 +185,13 @@ std::string TowerReader::turning() {
 void TowerReader::read_layers() {
   Tower& t = tower_;
   LayerPosition& p = t.position;
-  t.layers = size("layers", {"num_hidden_layers", "depth", "encoder_layers"}, row_.layers, most::layers);
-  t.width = size("width", {row_.width_key}, row_.width, most::width);
-  p.heads = size("heads", {"num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"},
-                 row_.heads, most::heads);
+  t.layers = size("layers", {row_.published[1], "num_hidden_layers", "depth", "encoder_layers"}, row_.layers,
+                  most::layers);
+  t.width = size("width", {row_.published[0], row_.width_key}, row_.width, most::width);
+  p.heads = size(
+      "heads",
+      {row_.published[2], "num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"},
+      row_.heads, most::heads);
   p.kv_heads =
       row_.kv_heads ? size("kv_heads", {"num_key_value_heads"}, row_.kv_heads, most::heads) : p.heads;
   p.causal = false;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ struct TowerRow {
   std::int64_t width = 0, layers = 0, heads = 0, head_dim = 0, image = 0, patch = 0;
   std::int64_t kv_heads = 0;  // the default of num_key_value_heads; 0: as many as heads
   std::string_view width_key = "hidden_size";
+  // Of width, layers and heads in published files: the class takes them before its own.
+  std::array<std::string_view, 3> published = {};
   TowerTable table = TowerTable::none;
   std::string_view rows_key = {};
   std::string_view switch_key = {};  // no table where this key is false
