@@ -129,8 +129,8 @@ def grids():
 
     config = Kimi_K25VisionConfig(hidden_size=D, num_attention_heads=1, rope_parameters={"rope_type": "axial", "rope_theta": 10000.0})
     cos, sin = modeling_kimi_k25.Kimi_K25VisionRotaryEmbedding(config)(q, torch.tensor(places))
-    rq, rk = modeling_kimi_k25.apply_rotary_pos_emb_vision(q[:, None], k[:, None], cos, sin)
-    case("rope_axial(index=interleaved)", HF + "modeling_kimi_k25.py", plain(rq[:, 0], rk[:, 0]),
+    rq, rk = modeling_kimi_k25.apply_rotary_pos_emb_vision(q.transpose(0, 1), k.transpose(0, 1), cos, sin)
+    case("rope_axial(index=interleaved)", HF + "modeling_kimi_k25.py", plain(rq.transpose(0, 1), rk.transpose(0, 1)),
          ["rope_axial(index=reset)", "rope_axial(index=alternating)", "rope_axial(index=interleaved, pairing=adjacent)"],
          positions=[[c, r] for r, c in places], **FLOAT)
 
