@@ -6,6 +6,7 @@
 //   index=continued:    θ_n = theta^(−2n/r), counted on over all axes
 //   index=alternating:  of two equal axes, dealt out in turn, even n to y, odd n to x (Pixtral; Hugging Face transformers,
 //                       modeling_pixtral.py, compute_axial_rope_parameters)
+//   index=interleaved:  as reset, but the pairs of equal axes take turns, n to axis n mod axes (Kimi K2.5; modeling_kimi_k25.py)
 //
 // sections=0 are two equal ones: y, x. Image models have more and unequal ones, (16, 56, 56) channels for frame, height and width,
 // adjacent pairs, and coordinates from the middle of the image on, below 0 on one side (Flux, Qwen-Image, Z-Image; diffusers,
@@ -13,6 +14,7 @@
 // of patches in [−1, 1] (modeling_dinov3_vit.py; its tokens that are no patches stay as they are: at 0, 0).
 //
 // Tokens with one coordinate stand row by row on a grid of `columns` columns. Acts on q and k. No parameters.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -44,6 +46,12 @@ std::vector<std::int64_t> axes_of(const Options& options, const RotaryWindow& wi
                 text("rope_axial: index=alternating gives frequencies to two axes in turn; found sections=",
                      options.value("sections").print(), "; allowed are two equal sections"));
   }
+  if (options.word("index") == "interleaved" &&
+      std::count(axes.begin(), axes.end(), axes[0]) != std::ptrdiff_t(axes.size())) {
+    throw Error(Fault::usage,
+                text("rope_axial: index=interleaved gives pairs to the axes in turn; found sections=",
+                     options.value("sections").print(), "; allowed are equal sections"));
+  }
   return axes;
 }
 
@@ -53,6 +61,7 @@ class RopeAxial final : public Rotary {
       : Rotary(shape, rotary_window("rope_axial", options, shape)),
         theta_(options.number("theta")),
         index_(options.word("index")),
+        interleaved_(index_ == "interleaved"),
         unit_(options.word("unit") == "turn" ? 2 * std::numbers::pi : 1),
         sections_(axes_of(options, window())),
         grid_{std::int64_t(sections_.size()), options.whole("columns")} {}
@@ -60,27 +69,34 @@ class RopeAxial final : public Rotary {
   std::vector<double> frequencies() const override {
     const auto all = geometric_frequencies(theta_, window().channels);
     std::vector<double> w;
-    for (std::int64_t axis = 0; axis < axes(); ++axis) {
-      const std::int64_t pairs = sections_[std::size_t(axis)];
-      const auto own = geometric_frequencies(theta_, 2 * pairs);
-      for (std::size_t i = 0; i < std::size_t(pairs); ++i)
-        w.push_back(unit_ * (index_ == "reset"         ? own[i]
-                             : index_ == "alternating" ? all[2 * i + std::size_t(axis)]
-                                                       : all[w.size()]));
+    for (std::int64_t pair = 0; pair < window().pairs(); ++pair) {
+      const auto [axis, i] = place(pair);
+      const double own = std::pow(theta_, -double(i) / double(sections_[std::size_t(axis)]));
+      w.push_back(unit_ * (index_ == "alternating" ? all[std::size_t(2 * i + axis)]
+                           : index_ == "continued" ? all[std::size_t(pair)]
+                                                   : own));
     }
     return w;
   }
 
  protected:
   double turn(const Positions& p, std::int64_t t, std::int64_t pair) const override {
-    std::int64_t axis = 0;
-    for (; pair >= sections_[std::size_t(axis)]; ++axis) pair -= sections_[std::size_t(axis)];
-    return coordinate(p, t, axis, grid_);
+    return coordinate(p, t, place(pair).axis, grid_);
   }
 
  private:
+  struct Place {
+    std::int64_t axis, index;  // index: of the pairs of this axis
+  };
+  Place place(std::int64_t pair) const {
+    if (interleaved_) return {pair % axes(), pair / axes()};
+    std::int64_t axis = 0;
+    for (; pair >= sections_[std::size_t(axis)]; ++axis) pair -= sections_[std::size_t(axis)];
+    return {axis, pair};
+  }
   const double theta_;
   const std::string index_;
+  const bool interleaved_;
   const double unit_;
   const std::vector<std::int64_t> sections_;
   const Grid grid_;
@@ -103,9 +119,10 @@ const Entry rope_axial_entry = entry<RopeAxial>(
      .options = rotary_options(
          {{.name = "index",
            .help =
-               "frequency index at the second axis: it restarts, continues, or alternates between the axes",
+               "frequency index at the second axis: it restarts, continues, alternates between the axes, or "
+               "restarts while their pairs take turns",
            .standard = "reset",
-           .words = {"reset", "continued", "alternating"},
+           .words = {"reset", "continued", "alternating", "interleaved"},
            .must_be_named = true},
           columns_option(),
           {.name = "sections",

@@ -125,6 +125,7 @@ Json json(const Explanation& e, const Tower& t) {
   j["layers"] = t.layers;
   j["width"] = t.width;
   j["heads"] = t.position.heads;
+  j["kv_heads"] = t.position.kv_heads;
   j["head_dim"] = t.position.head_dim;
   j["spec"] = tower_spec(t).print();
   j["grid"] = t.grid_rows ? Json::array({t.grid_rows, t.grid_columns}) : Json();

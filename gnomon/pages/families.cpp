@@ -127,6 +127,7 @@ std::string tower_rows_words(const TowerRow& t) {
       return "";
     case TowerTable::patches:
     case TowerTable::counted:
+    case TowerTable::grid:
       return "a learned row for each patch";
     case TowerTable::coordinates:
       return "a learned row for the column plus one for the row";
@@ -140,7 +141,8 @@ std::string tower_rows_words(const TowerRow& t) {
 std::string tower_position(const TowerRow& t) {
   const std::string rows = tower_rows_words(t);
   if (t.turn == TowerTurn::none) return rows;
-  return text(rows, rows.empty() ? "" : ", and ", "RoPE by row and column, theta ", grouped(t.theta));
+  return text(rows, rows.empty() ? "" : ", and ", "RoPE by ", t.turn == TowerTurn::thirds ? "time, " : "",
+              "row and column, theta ", grouped(t.theta));
 }
 std::string other_sizes(const TowerRow& t) {
   if (t.table == TowerTable::none || t.table == TowerTable::coordinates) return "any";

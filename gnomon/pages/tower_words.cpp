@@ -32,19 +32,21 @@ std::string vectors_text(const Tower& t) {
 std::string turns_text(const Tower& t) {
   const auto pairs = pairs_of(t.position);
   if (pairs.empty()) return "";
+  const bool by_time = std::any_of(
+      pairs.begin(), pairs.end(), [&](const TurnedPair& p) { return t.axes[std::size_t(p.axis)] == "time"; });
   double theta = 0;
   for (const Named& named : t.position.spec.attention) theta = named.number("theta");
-  return text("Its layers rotate ",
+  return text("Its layers ", t.mixers.empty() ? "" : "with attention ", "rotate ",
               2 * std::int64_t(pairs.size()) == t.position.head_dim ? "all " : text(2 * pairs.size(), " of "),
-              t.position.head_dim, " channels of q and k by the row and the column of a patch, theta ",
-              grouped(theta), ".");
+              t.position.head_dim, " channels of q and k by ", by_time ? "the frame, " : "",
+              "the row and the column of a patch, theta ", grouped(theta), ".");
 }
 
 std::string pair_text(const Tower& t) {
   const auto pairs = pairs_of(t.position);
   const std::int64_t apart = pairs.front().high - pairs.front().low;
   if (apart == 1 && t.position.head_dim > 2) return text(pairs.size(), ", channel 2c with 2c + 1 (adjacent)");
-  const bool blocks = 2 * apart < t.position.head_dim;
+  const bool blocks = apart < std::int64_t(pairs.size());
   return text(pairs.size(), ", channel c with c + ", apart,
               blocks ? " (halves within each axis)" : " (halves)");
 }
@@ -113,7 +115,10 @@ std::vector<Line> tower_lines(const Tower& t, bool full) {
   std::vector<Line> out;
   if (!t.known) return out;
   out.push_back({"spec", tower_spec(t).print()});
-  out.push_back({"heads", text(t.position.heads, " of ", t.position.head_dim, " channels")});
+  const LayerPosition& p = t.position;
+  out.push_back(
+      {"heads", text(p.heads, " of ", p.head_dim, " channels",
+                     p.kv_heads == p.heads ? "" : ", " + counted(std::size_t(p.kv_heads), "KV head"))});
   if (t.grid_rows)
     out.push_back({"grid", text(grid(t), t.rows ? " patches" : " patches of an image as the file says")});
   if (t.rows)
@@ -124,8 +129,11 @@ std::vector<Line> tower_lines(const Tower& t, bool full) {
   if (const std::string says = resized_text(t); !says.empty()) out.push_back({"other sizes", says});
   const auto axes = tower_axes(t);
   for (const TowerAxis& axis : axes)
-    out.push_back({text("by ", axis.name), text(frequencies(axis.pairs, full), ": ", axis.pairs.size(),
-                                                ", in radians per ", t.unit.empty() ? "patch" : t.unit)});
+    out.push_back({text("by ", axis.name),
+                   text(frequencies(axis.pairs, full), ": ", axis.pairs.size(), ", in radians per ",
+                        axis.name == "time" ? "frame"
+                        : t.unit.empty()    ? "patch"
+                                            : t.unit)});
   if (!axes.empty()) out.push_back({"pairs", pair_text(t)});
   if (!t.coordinates.empty()) out.push_back({"coordinates", t.coordinates});
   if (!t.window.empty()) out.push_back({"window", t.window});

@@ -135,6 +135,8 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
       "sections=1/2 has 2 numbers with the sum 3; allowed are two to four with the sum 4");
   has(answer("rope_axial(index=alternating, sections=1/3)", 2, 8),
       "found sections=1/3; allowed are two equal sections");
+  has(answer("rope_axial(index=interleaved, sections=1/3)", 2, 8),
+      "found sections=1/3; allowed are equal sections");
   has(answer("mrope_interleaved(sections=4/0)", 2, 8), "has 2 numbers with the sum 4");
   has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1, or one per pair: 4");
   has(answer("longrope(long=1/x)", 2, 8), "longrope: option 'long'");

@@ -115,9 +115,10 @@ TEST_P(Members, WhatModelsAskForIsTheDefinition) {
         "yarn(softmax_mscale=0.7, original=8, channels=8, side=trailing)",
         "dynamic_yarn(softmax_mscale=0.7, original=8, channels=8)",
         "mrope(sections=2/3/3, order=alternating)", "mrope(sections=2/3/2/1)",
-        "rope_axial(index=alternating, channels=8)", "proportional(share=0.5, factor=4, channels=12)",
-        "alibi(heads=1, sides=separate)", "alibi(bias_max=5, scaled=on)", "shaw(clip=3, right=2)",
-        "shaw(clip=2, right=5, values=off)", "dynamic_bias(hidden=5, depth=3)", "deberta_v2(epsilon=0.5)",
+        "rope_axial(index=alternating, channels=8)", "rope_axial(index=interleaved, channels=8)",
+        "proportional(share=0.5, factor=4, channels=12)", "alibi(heads=1, sides=separate)",
+        "alibi(bias_max=5, scaled=on)", "shaw(clip=3, right=2)", "shaw(clip=2, right=5, values=off)",
+        "dynamic_bias(hidden=5, depth=3)", "deberta_v2(epsilon=0.5)",
         "deberta(norm=on, epsilon=0.25, projections=shared)"}) {
     for (const bool causal : {true, false}) expect_right(spec, causal);
     if (HasFatalFailure()) return;

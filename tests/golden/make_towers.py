@@ -4,13 +4,14 @@
 
 transformers 5.23.0, torch 2.15.0. Each class is made small and runs on an image of a few patches, of which the place is known, or on a short
 sound. What turns is seen around the class's own function of rotation: `pairs` has, for each two channels that turn together, their angle for
-one row and for one column of patches; `origin` is the angle at the first patch, `still` counts tokens that do not turn. What is added is the
-difference between a run with the class's table and one with zeros: `table` has its rows, and the row of each token. `other` says what the
-class does with an image of another size, and by which interpolation of torch its rows come about. `bare`: the class of full size of a file
-that says nothing. `within`: the towers of larger models. gnomon is not used.
+one row and for one column of patches, the angle at the first patch, and that for one frame where the class turns by frames, too. `still` counts
+tokens that do not turn, `learned` those that turn by a weight; `kv_heads` is there if it is not the number of heads. `turns` says it of each
+layer, if not all do, and `windows` into how many parts each divides 32 x 16 patches. What is added is the difference between a run with the
+class's table and one with zeros: `table` has its rows, and the row of each token. `other` says what the class does with an image of another
+size, and by which interpolation of torch its rows come about. `bare`: the class of full size of a file that says nothing. `within`: the towers
+of larger models; `unknown`: those that no class here is run for. gnomon is not used.
 """
 
-import importlib
 import json
 import pathlib
 import warnings
@@ -18,113 +19,29 @@ import warnings
 import torch
 import transformers
 from torch.nn import functional
+from tower_classes import COLUMNS, HEADS, ROWS, TOWERS, WIDTH, heard, pixels, placed, sound
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 warnings.filterwarnings("ignore")
 transformers.logging.set_verbosity_error()
 HERE = pathlib.Path(__file__).parent
 torch.set_num_threads(1)
-ROWS, COLUMNS, PATCH, WIDTH, HEADS = 8, 6, 4, 64, 2
-SMALL = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32, "patch_size": PATCH}
-SQUARE = SMALL | {"image_size": 8 * PATCH}
-QWEN = {"depth": 2, "num_heads": HEADS, "patch_size": PATCH, "temporal_patch_size": 2, "spatial_merge_size": 2}
-SOUND = {"max_source_positions": 12, "num_mel_bins": 4}
 ABOUT = ("hidden_size", "image_size", "patch", "head", "_layers", "depth", "_dim", "model_type", "position", "rope", "d_model", "register", "window",
-         "fullatt", "spatial")
-MODES = {"bicubic": {"mode": "bicubic"}, "bilinear": {"mode": "bilinear"},
-         "bicubic, antialiased": {"mode": "bicubic", "antialias": True}, "bilinear, antialiased": {"mode": "bilinear", "antialias": True},
-         "bilinear, corner on corner": {"mode": "bilinear", "align_corners": True}}
+         "fullatt", "spatial", "pos_emb_", "posemb", "layer_types")
 
 
-class Tower:
-    """A class, its small shape, how it is called, and where its positions are added: the input or the output of a module."""
-
-    def __init__(self, module, config, model, shape, call, at=None, order="rows", asks=False):
-        self.module = importlib.import_module(f"transformers.models.{module}.modeling_{module}")
-        self.config_class = getattr(importlib.import_module(f"transformers.models.{module}.configuration_{module}"), config)
-        self.model_class = getattr(self.module, model)
-        self.shape, self.call, self.at, self.order, self.asks = shape, call, at, order, asks
+def by(**how):
+    return lambda grid, size: functional.interpolate(grid, size=size, **how)
 
 
-def image(rows, columns):
-    return torch.rand(1, 3, rows * PATCH, columns * PATCH, generator=torch.Generator().manual_seed(rows * 100 + columns))
+def zeros_outside(grid, size):
+    at = functional.affine_grid(torch.eye(2, 3)[None], (1, grid.shape[1], *size), align_corners=False)
+    return functional.grid_sample(grid, at, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
-def pixels(model, rows, columns, **named):
-    return model(pixel_values=image(rows, columns), **named)
-
-
-def merged(model, rows, columns):
-    x = torch.rand(rows * columns, 3 * 2 * PATCH * PATCH, generator=torch.Generator().manual_seed(1))
-    return model(x, grid_thw=torch.tensor([[1, rows, columns]]))
-
-
-def patches(model, rows, columns):
-    x = torch.rand(1, rows * columns, 3 * PATCH * PATCH, generator=torch.Generator().manual_seed(1))
-    return model(pixel_values=x, pixel_attention_mask=torch.ones(1, rows * columns), spatial_shapes=torch.tensor([[rows, columns]]))
-
-
-def placed(model, rows, columns):
-    places = torch.tensor([[(x, y) for y in range(rows) for x in range(columns)]])
-    return model(torch.rand(1, rows * columns, 3 * PATCH * PATCH, generator=torch.Generator().manual_seed(1)), places)
-
-
-def sound(model, frames, _, **named):
-    return model(torch.rand(1, 4, 2 * frames, generator=torch.Generator().manual_seed(1)), **named)
-
-
-def heard(model, frames, _):
-    return sound(model, frames, _, input_features_mask=torch.ones(1, 2 * frames, dtype=torch.long))
-
-
-VIT = ("embeddings", "out")
-TOWERS = {
-    "clip_vision_model": Tower("clip", "CLIPVisionConfig", "CLIPVisionModel", SQUARE, pixels, VIT, asks=True),
-    "metaclip_2_vision_model": Tower("metaclip_2", "MetaClip2VisionConfig", "MetaClip2VisionModel", SQUARE, pixels, VIT, asks=True),
-    "chinese_clip_vision_model": Tower("chinese_clip", "ChineseCLIPVisionConfig", "ChineseCLIPVisionModel", SQUARE, pixels, VIT, asks=True),
-    "altclip_vision_model": Tower("altclip", "AltCLIPVisionConfig", "AltCLIPVisionModel", SQUARE, pixels, VIT, asks=True),
-    "git_vision_model": Tower("git", "GitVisionConfig", "GitVisionModel", SQUARE, pixels, VIT, asks=True),
-    "vit": Tower("vit", "ViTConfig", "ViTModel", SQUARE, pixels, VIT, asks=True),
-    "deit": Tower("deit", "DeiTConfig", "DeiTModel", SQUARE, pixels, VIT, asks=True),
-    "siglip_vision_model": Tower("siglip", "SiglipVisionConfig", "SiglipVisionModel", SQUARE, pixels, VIT, asks=True),
-    "siglip2_vision_model": Tower("siglip2", "Siglip2VisionConfig", "Siglip2VisionModel", SMALL | {"num_patches": 64}, patches, VIT),
-    "dinov2": Tower("dinov2", "Dinov2Config", "Dinov2Model", SQUARE, pixels, VIT),
-    "dinov2_with_registers": Tower("dinov2_with_registers", "Dinov2WithRegistersConfig", "Dinov2WithRegistersModel",
-                                   SQUARE | {"num_register_tokens": 3}, pixels, VIT),
-    "qwen2_vl_vision": Tower("qwen2_vl", "Qwen2VLVisionConfig", "Qwen2VisionTransformerPretrainedModel", QWEN | {"embed_dim": WIDTH}, merged,
-                             order="blocks"),
-    "qwen2_5_vl_vision": Tower("qwen2_5_vl", "Qwen2_5_VLVisionConfig", "Qwen2_5_VisionTransformerPretrainedModel",
-                               QWEN | {"hidden_size": WIDTH, "window_size": 64, "fullatt_block_indexes": [0]}, merged, order="blocks"),
-    "qwen2_5_omni_vision_encoder": Tower("qwen2_5_omni", "Qwen2_5OmniVisionEncoderConfig", "Qwen2_5OmniVisionEncoder",
-                                         QWEN | {"hidden_size": WIDTH, "window_size": 64, "fullatt_block_indexes": [0]}, merged, order="blocks"),
-    **{f"{name}_vision": Tower(name, f"{cls}VisionConfig", f"{cls}VisionModel",
-                               QWEN | {"hidden_size": WIDTH, "num_position_embeddings": 64, "deepstack_visual_indexes": []}, merged,
-                               ("blocks.0", "in"), "blocks")
-       for name, cls in {"qwen3_vl": "Qwen3VL", "qwen3_vl_moe": "Qwen3VLMoe", "qwen3_5": "Qwen3_5", "qwen3_5_moe": "Qwen3_5Moe"}.items()},
-    "qwen3_omni_moe_vision_encoder": Tower("qwen3_omni_moe", "Qwen3OmniMoeVisionEncoderConfig", "Qwen3OmniMoeVisionEncoder",
-                                           QWEN | {"hidden_size": WIDTH, "num_position_embeddings": 64, "deepstack_visual_indexes": []}, merged,
-                                           ("blocks.0", "in"), "blocks"),
-    "pixtral": Tower("pixtral", "PixtralVisionConfig", "PixtralVisionModel", SQUARE, pixels),
-    "llama4_vision_model": Tower("llama4", "Llama4VisionConfig", "Llama4VisionModel",
-                                 SQUARE | {"intermediate_size": 4 * WIDTH, "projector_input_dim": 32, "projector_output_dim": 32, "vision_output_dim": 32}, pixels,
-                                 ("layernorm_pre", "in"), "rows"),
-    "gemma4_vision": Tower("gemma4", "Gemma4VisionConfig", "Gemma4VisionModel",
-                           SMALL | {"head_dim": 32, "num_key_value_heads": HEADS, "position_embedding_size": 20, "pooling_kernel_size": 2}, placed,
-                           ("patch_embedder", "out")),
-    "dinov3_vit": Tower("dinov3_vit", "DINOv3ViTConfig", "DINOv3ViTModel", SQUARE | {"num_register_tokens": 3}, pixels),
-    "whisper": Tower("whisper", "WhisperConfig", "WhisperEncoder",
-                     SOUND | {"d_model": WIDTH, "encoder_layers": 2, "encoder_attention_heads": HEADS, "decoder_layers": 3,
-                              "decoder_attention_heads": 4, "max_target_positions": 9, "encoder_ffn_dim": 32}, sound, ("layers.0", "in")),
-    "qwen2_audio_encoder": Tower("qwen2_audio", "Qwen2AudioEncoderConfig", "Qwen2AudioEncoder",
-                                 SOUND | {"d_model": WIDTH, "encoder_layers": 2, "encoder_attention_heads": HEADS, "encoder_ffn_dim": 32}, sound,
-                                 ("layers.0", "in")),
-    "voxtral_encoder": Tower("voxtral", "VoxtralEncoderConfig", "VoxtralEncoder",
-                             SOUND | {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32}, sound,
-                             ("layers.0", "in")),
-    "audioflamingo3_encoder": Tower("audioflamingo3", "AudioFlamingo3EncoderConfig", "AudioFlamingo3Encoder",
-                                    SOUND | {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32},
-                                    heard, ("layers.0", "in")),
-}
+MODES = {"bicubic": by(mode="bicubic"), "bilinear": by(mode="bilinear"), "bicubic, antialiased": by(mode="bicubic", antialias=True),
+         "bilinear, antialiased": by(mode="bilinear", antialias=True), "bilinear, corner on corner": by(mode="bilinear", align_corners=True),
+         "bilinear, zeros outside": zeros_outside, "nearest": by(mode="nearest")}
 TURNS = ("apply_multidimensional_rope", "apply_rotary_pos_emb_vision", "vision_apply_rotary_emb", "apply_rotary_pos_emb")
 
 
@@ -133,16 +50,16 @@ def made(tower, config=None):
     model = tower.model_class(config or tower.config_class(**tower.shape)).eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
-            if p.dim() > 1 and "embed_positions" not in name:
+            if (p.dim() > 1 or "cls_pos" in name) and "embed_positions" not in name:
                 p.copy_(torch.randn(p.shape) / p.shape[-1] ** 0.5)
     return model
 
 
 class Turning:
-    """The first q before and after the class's own function of rotation."""
+    """The first q before and after the class's own function of rotation, and how many heads its k has."""
 
     def __init__(self, module):
-        self.module, self.inside, self.seen = module, 0, None
+        self.module, self.inside, self.calls, self.seen = module, 0, 0, None
 
     def __enter__(self):
         self.own = {name: getattr(self.module, name) for name in TURNS if hasattr(self.module, name)}
@@ -159,8 +76,10 @@ class Turning:
             self.inside += 1
             out = function(x, *given, **named)
             self.inside -= 1
+            self.calls += not self.inside
             if not self.inside and self.seen is None:
                 self.seen = x.detach().clone(), (out[0] if isinstance(out, tuple) else out).detach().clone()
+                self.key = out[1].shape if isinstance(out, tuple) and isinstance(out[1], torch.Tensor) else x.shape
             return out
         return turn
 
@@ -183,61 +102,99 @@ def places(tower, rows, columns, tokens):
 
 def channels(kind, n):
     return {"halves": [(c, c + n // 2) for c in range(n // 2)], "adjacent": [(c, c + 1) for c in range(0, n, 2)],
-            "blocks": [(b + c, b + c + n // 4) for b in (0, n // 2) for c in range(n // 4)]}[kind]
+            "blocks": [(b + c, b + c + n // 4) for b in (0, n // 2) for c in range(n // 4)],
+            "thirds": [(c, c + n // 6 * 3) for c in range(n // 6 * 3)]}[kind]
 
 
 def turned(tower, model):
     rows, columns = (8, 8) if "image_size" in tower.shape else (ROWS, COLUMNS)
-    if tower.model_class.__name__ in ("PixtralVisionModel", "DINOv3ViTModel"):
+    if tower.model_class.__name__ in ("PixtralVisionModel", "DINOv3ViTModel", "MLCDVisionModel"):
         rows, columns = ROWS, COLUMNS
     with Turning(tower.module) as turning, torch.no_grad():
-        tower.call(model, rows, columns)
+        tower.call(model, rows, columns, **({"frames": 2} if tower.frames == 2 else {}))
     if turning.seen is None:
         return {}
-    tokens = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4}.get(tower.model_class.__name__, 0)
-    x, y = (by_token(v.double(), tokens) for v in turning.seen)
-    where = places(tower, rows, columns, tokens)
-    for kind in ("halves", "adjacent", "blocks"):
+    patches = rows * columns + {"Llama4VisionModel": 1, "DINOv3ViTModel": 4, "MLCDVisionModel": 1, "Inkling2VisionModel": 1}.get(tower.model_class.__name__, 0)
+    x, y = (by_token(v.double(), patches * tower.frames) for v in turning.seen)
+    for kind in ("halves", "adjacent", "blocks", "thirds"):
         pairs = channels(kind, x.shape[-1])
         turn = torch.stack([torch.complex(y[..., a], y[..., b]) / torch.complex(x[..., a], x[..., b]) for a, b in pairs], -1)
-        if float((turn - turn.mean(1, keepdim=True)).abs().max()) < 1e-3:
-            return rotation(turn.mean(1), pairs, where, rows, columns)
+        rest = [c for c in range(x.shape[-1]) if not any(c in pair for pair in pairs)]
+        if float((turn - turn.mean(1, keepdim=True)).abs().max()) < 1e-3 and torch.equal(x[..., rest], y[..., rest]):
+            found = rotation(turn.mean(1)[:patches], pairs, places(tower, rows, columns, patches), rows, columns)
+            if tower.frames == 2:
+                by_frame(turn.mean(1), found)
+            kv = [n for n in turning.key[-3:-1] if n != patches * tower.frames]
+            found |= {} if tower.call in (pixels, placed) else by_layer(tower, model)
+            return found | {"channels": x.shape[-1]} | ({"kv_heads": kv[0]} if kv != [HEADS] else {})
     raise ValueError("no pairs")
 
 
+def by_layer(tower, model):
+    """Whether each layer turns, if not all do, and into how many windows each divides 32 x 16 patches, if any does."""
+    calls, windows = [0], []
+    layers = next(m for m in model.modules() if isinstance(m, torch.nn.ModuleList) and len(m) == model.config.num_hidden_layers)
+
+    def note(_, given, named, out):
+        calls.append(turning.calls)
+        windows.append(len(named["cu_seqlens"]) - 1 if "cu_seqlens" in named else 1)
+
+    hooks = [layer.register_forward_hook(note, with_kwargs=True) for layer in layers]
+    with Turning(tower.module) as turning, torch.no_grad():
+        tower.call(model, 32, 16)
+    for hook in hooks:
+        hook.remove()
+    turns = [after > before for before, after in zip(calls, calls[1:])]
+    return ({} if all(turns) else {"turns": turns}) | ({"windows": windows} if max(windows) > 1 else {})
+
+
+def by_frame(turn, found):
+    """The angle of each pair for one frame, behind its others."""
+    first, second = turn.chunk(2)
+    time = (second[0] / first[0]).angle()
+    assert float((second - first * torch.exp(1j * time)).abs().max()) < 1e-4
+    for pair, angle in zip(found["pairs"], time.tolist()):
+        pair.append(round(angle, 8) + 0.0)
+
+
 def rotation(turn, pairs, where, rows, columns):
-    still = [t for t, place in enumerate(where) if place is None]
-    assert all(float((turn[t] - 1).abs().max()) < 1e-5 for t in still)
+    others = [t for t, place in enumerate(where) if place is None]
+    still = [t for t in others if float((turn[t] - 1).abs().max()) < 1e-5]
     at = {place: turn[t] for t, place in enumerate(where) if place}
     origin = at[0, 0].angle()
     row, column = ((at[step] / at[0, 0]).angle() for step in ((1, 0), (0, 1)))
     worst = max(float((at[r, c] - torch.exp(1j * (origin + r * row + c * column))).abs().max()) for r, c in at)
     assert worst < 1e-4, worst
     angles = torch.stack([row, column, origin], -1).tolist()
-    return {"grid": [rows, columns], "still": len(still), "heads": int(turn.shape[-1] * 2),
+    return {"grid": [rows, columns], "still": len(still), **({"learned": len(others) - len(still)} if len(others) > len(still) else {}),
             "pairs": [[a, b, *(round(x, 8) + 0.0 for x in angles[n])] for n, (a, b) in enumerate(pairs)]}
 
 
-def table_of(model):
-    found = [(n, p) for n, p in model.named_parameters() if "pos" in n and p.shape[-1] == WIDTH]
-    return found[0] if found else (None, None)
+def tables_of(model, width=WIDTH):
+    """Of several tables, the rows of one before those of the next: those of the class token are first."""
+    return [(n, p) for n, p in model.named_parameters() if "pos" in n.replace("post", "") and p.shape[-1] == width]
+
+
+def rows_of(model):
+    return torch.cat([p.detach().reshape(-1, WIDTH) for _, p in tables_of(model)])
 
 
 def added(tower, model, rows, columns, **named):
     """What the table adds to each token."""
-    _, table = table_of(model)
     module, side = model.get_submodule(tower.at[0]) if not hasattr(model, "vision_model") else model.vision_model.get_submodule(tower.at[0]), tower.at[1]
-    caught = []
+    caught, own = [], rows_of(model)
     hook = module.register_forward_hook(lambda _, given, kwargs, out: caught.append(
         (out if side == "out" else given[0] if given else kwargs["hidden_states"]).detach().clone()), with_kwargs=True)
-    own = table.detach().clone()
+    kept = [(p, p.detach().clone()) for _, p in tables_of(model)]
     with torch.no_grad():
         tower.call(model, rows, columns, **named)
-        table.zero_()
+        for p, _ in kept:
+            p.zero_()
         tower.call(model, rows, columns, **named)
-        table.copy_(own)
+        for p, values in kept:
+            p.copy_(values)
     hook.remove()
-    return (caught[0] - caught[1]).reshape(-1, WIDTH), own.reshape(-1, WIDTH)
+    return (caught[0] - caught[1]).reshape(-1, WIDTH), own
 
 
 def row_of(x, rows):
@@ -253,7 +210,7 @@ def resampled(tower, rows, side, found):
     grid = rows[first:first + side * side].reshape(1, side, side, WIDTH).permute(0, 3, 1, 2)
     order = [r * COLUMNS + c for r, c in places(tower, ROWS + 2, COLUMNS, (ROWS + 2) * COLUMNS)]
     for name, how in MODES.items():
-        want = functional.interpolate(grid, size=(ROWS + 2, COLUMNS), **how).permute(0, 2, 3, 1).reshape(-1, WIDTH)[order]
+        want = how(grid, (ROWS + 2, COLUMNS)).permute(0, 2, 3, 1).reshape(-1, WIDTH)[order]
         if float((found[-len(order):] - want).abs().max()) < 1e-5:
             return name
     raise ValueError("resampled in no way that is known")
@@ -289,8 +246,8 @@ def tabled(tower, model):
     entry = {"rows": len(table), "of": [row_of(x, table) for x in found]}
     if tower.call in (sound, heard):
         torch.manual_seed(1)
-        again = table_of(tower.model_class(tower.config_class(**tower.shape)))[1]
-        if torch.equal(again.detach(), table):  # the class computes it, and does not draw it
+        again = rows_of(tower.model_class(tower.config_class(**tower.shape)))
+        if torch.equal(again, table):  # the class computes it, and does not draw it
             entry["sines"] = [[t, c, float(f"{found[t, c]:.7g}")] for t in (0, 1, 5, 11) for c in (0, 1, 31, 32, 33, 63)]
         try:
             tower.call(model, 14, 1)
@@ -326,10 +283,10 @@ def bare(tower):
     config = tower.config_class()
     with torch.device("meta"):
         model = tower.model_class(config)
-    names = [n for n, p in model.named_parameters() if "pos" in n and p.dim() > 1]
-    table = dict(model.named_parameters())[names[0]].shape if names and tower.at else None
-    return {"width": getattr(config, "embed_dim", None) or config.hidden_size, "layers": config.num_hidden_layers,
-            "heads": config.num_attention_heads, "rows": int(table[-2]) if table else None}
+    width = getattr(config, "embed_dim", None) or config.hidden_size
+    rows = sum(p.numel() // width for _, p in tables_of(model, width)) // (2 if tower.call is placed else 1) if tower.at else None
+    return {"width": width, "layers": config.num_hidden_layers,
+            "heads": config.num_attention_heads, "rows": rows}
 
 
 def answer(name, tower):
@@ -338,7 +295,7 @@ def answer(name, tower):
     model = made(tower, config)
     turns = turned(tower, model) if tower.call not in (sound, heard) else {}
     more = {"decoder": decoder_of_whisper()} if name == "whisper" else {}
-    return {"type": name, **more, "config": {"model_type": name} | told(config), "heads": [HEADS, turns.pop("heads", None) or WIDTH // HEADS], **turns,
+    return {"type": name, **more, "config": {"model_type": name} | told(config), "heads": [HEADS, turns.pop("channels", None) or WIDTH // HEADS], **turns,
             **tabled(tower, model), "bare": bare(tower)}
 
 
@@ -351,29 +308,38 @@ def takes_another(cls, part):
         return None
 
 
+def parts_of(name):
+    """The objects for images and sound of the file of a larger model that says nothing, or whose objects are empty."""
+    config = CONFIG_MAPPING[name]()
+    empty = {part: {} for part in ("vision_config", "audio_config") if getattr(config, part, 0) is None}
+    config = CONFIG_MAPPING[name](**empty) if empty else config
+    for outside in ("", "thinker_config", "vlm_config"):
+        around = getattr(config, outside, None) if outside else config
+        for part in ("vision_config", "audio_config"):
+            own = getattr(around, part, None)
+            if getattr(own, "model_type", ""):
+                yield f"{outside}.{part}" if outside else part, own.model_type, takes_another(type(around), part)
+
+
 def larger():
-    """The towers of larger models, by the objects of a file that says nothing, or whose objects are empty; and whether another may be named."""
-    found = {}
+    """The towers of larger models, by those objects, and whether another may be named; and those that no class is run for."""
+    found, unknown = {}, {}
     for name in CONFIG_MAPPING:
         try:
-            config = CONFIG_MAPPING[name]()
-            empty = {part: {} for part in ("vision_config", "audio_config") if getattr(config, part, 0) is None}
-            config = CONFIG_MAPPING[name](**empty) if empty else config
-            for outside in (config, getattr(config, "thinker_config", None), getattr(config, "vlm_config", None)):
-                for part in ("vision_config", "audio_config"):
-                    own = getattr(outside, part, None)
-                    if getattr(own, "model_type", "") in TOWERS:
-                        where = part if outside is config else f"{'thinker_config' if hasattr(config, 'thinker_config') else 'vlm_config'}.{part}"
-                        found.setdefault(name, {})[where] = [own.model_type, takes_another(type(outside), part)]
+            for where, kind, takes in parts_of(name):
+                if kind in TOWERS:
+                    found.setdefault(name, {})[where] = [kind, takes]
+                else:
+                    unknown.setdefault(kind, []).append(name)
         except Exception:  # of any kind: such a class has no file of its own
             continue
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items())), dict(sorted(unknown.items()))
 
 
 def main():
     lines = [json.dumps(answer(name, tower), separators=(",", ":")) for name, tower in TOWERS.items()]
-    around = json.dumps(larger(), separators=(",", ":"))
-    (HERE / "towers.json").write_text('{"within":' + around + ',\n"towers":[\n' + ",\n".join(lines) + "\n]}\n")
+    around, unknown = (json.dumps(one, separators=(",", ":")) for one in larger())
+    (HERE / "towers.json").write_text('{"within":' + around + ',\n"unknown":' + unknown + ',\n"towers":[\n' + ",\n".join(lines) + "\n]}\n")
 
 
 if __name__ == "__main__":

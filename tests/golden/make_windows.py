@@ -12,14 +12,15 @@ of the head × head sizes × members, each by four of its numbers.
 import sys
 from types import SimpleNamespace
 
-from transformers import (DebertaV2Config, DeepseekV3Config, Ernie4_5_VLMoeTextConfig, Glm4MoeConfig, LlamaConfig,
-                          PixtralVisionConfig)
+from transformers import (DebertaV2Config, DeepseekV3Config, Ernie4_5_VLMoeTextConfig, Glm4MoeConfig, Kimi_K25VisionConfig,
+                          LlamaConfig, PixtralVisionConfig)
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.deberta_v2 import modeling_deberta_v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3
 from transformers.models.ernie4_5_vl_moe import modeling_ernie4_5_vl_moe
 from transformers.models.falcon.modeling_falcon import build_alibi_tensor
 from transformers.models.glm4_moe import modeling_glm4_moe
+from transformers.models.kimi_k25 import modeling_kimi_k25
 from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 from transformers.models.pixtral import modeling_pixtral
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import _apply_relative_key_position_encoding
@@ -125,6 +126,13 @@ def grids():
     case("rope_axial(index=alternating)", HF + "modeling_pixtral.py", plain(rq[0], rk[0]),
          ["rope_axial(index=reset)", "rope_axial(index=continued)", "rope_axial(index=alternating, pairing=adjacent)"],
          positions=places, **FLOAT)
+
+    config = Kimi_K25VisionConfig(hidden_size=D, num_attention_heads=1, rope_parameters={"rope_type": "axial", "rope_theta": 10000.0})
+    cos, sin = modeling_kimi_k25.Kimi_K25VisionRotaryEmbedding(config)(q, torch.tensor(places))
+    rq, rk = modeling_kimi_k25.apply_rotary_pos_emb_vision(q.transpose(0, 1), k.transpose(0, 1), cos, sin)
+    case("rope_axial(index=interleaved)", HF + "modeling_kimi_k25.py", plain(rq.transpose(0, 1), rk.transpose(0, 1)),
+         ["rope_axial(index=reset)", "rope_axial(index=alternating)", "rope_axial(index=interleaved, pairing=adjacent)"],
+         positions=[[c, r] for r, c in places], **FLOAT)
 
     places = [[0, 0, 0], [1, 1, 1], [2, 2, 2], [2, 2, 3], [2, 3, 2], [2, 3, 3], [4, 4, 4], [5, 5, 5], [6, 6, 6]]
     config = Ernie4_5_VLMoeTextConfig(hidden_size=D, num_attention_heads=1, head_dim=D, rope_parameters={

@@ -38,7 +38,11 @@ def test_counts_are_those_of_the_program():
     families = json.loads(gnomon("explain", "--families", "--json", check=0).stdout)
     types = sum(len(f["model_types"] + f["larger_models"]) for f in families)
     assert f"[{types} types of models]" in README
-    assert f"{types} types of models in {len(families)} families" in (ROOT / "docs" / "models.md").read_text()
+    models = (ROOT / "docs" / "models.md").read_text()
+    assert f"{types} types of models in {len(families)} families" in models
+    towers = json.loads((ROOT / "tests" / "golden" / "towers.json").read_text())
+    known = {kind for parts in towers["within"].values() for kind, _ in parts.values()}
+    assert f"{len(known)} of {len(known) + len(towers['unknown'])} types that `vision_config` and `audio_config`" in models
 
 
 def test_readme_shows_what_lint_says_of_the_broken_example():

@@ -50,6 +50,8 @@ class Pair {
   std::vector<Difference> differences() {
     whole(Quantity::layers, x_.layers, y_.layers);
     whole(Quantity::heads, x_.position.heads, y_.position.heads);
+    const bool all = x_.position.kv_heads == x_.position.heads && y_.position.kv_heads == y_.position.heads;
+    if (!all) whole(Quantity::kv_heads, x_.position.kv_heads, y_.position.kv_heads);
     whole(Quantity::head_dim, x_.position.head_dim, y_.position.head_dim);
     words(Quantity::position_vectors, vectors(x_), vectors(y_));
     words(Quantity::window, x_.window.empty() ? "none" : x_.window, y_.window.empty() ? "none" : y_.window);

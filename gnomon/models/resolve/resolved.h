@@ -96,6 +96,8 @@ struct Tower {
   std::string coordinates;        // where they begin, or what they count; empty: patches from 0 on
   std::string unit;               // what a coordinate of 1 is; empty: a patch
   std::string window;             // layers that see a part of the image, in words; empty: none
+  // Of layers that do not attend: "conv". Empty for one that does, and where all do, the whole list.
+  std::vector<std::string> mixers;
   // Added to the patches, or to the frames: "add(learned(length=577), scale=off)". by_coordinates: a row of a table for the column
   // plus one for the row, which no spec says.
   Spec input;

@@ -12,7 +12,27 @@
 namespace gnomon {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1 << 20, kMostExtra = 4096;
+constexpr std::int64_t kMostSide = 1 << 14, kMostPixels = 1 << 20, kMostExtra = 4096;
+
+// What the coordinates of a rotation are, in the order of the encoding.
+std::vector<std::string> axes_of(TowerTurn turn) {
+  switch (turn) {
+    case TowerTurn::none:
+      return {};
+    case TowerTurn::blocks:
+    case TowerTurn::thirds:
+      return {"time", "row", "column"};
+    case TowerTurn::adjacent:
+    case TowerTurn::columns:
+    case TowerTurn::taking_turns:
+      return {"column", "row"};
+    case TowerTurn::halves:
+    case TowerTurn::alternating:
+    case TowerTurn::turns:
+      break;
+  }
+  return {"row", "column"};
+}
 
 // A tower's object, on its way to an answer.
 class TowerReader {
@@ -30,7 +50,8 @@ class TowerReader {
   std::int64_t size(std::string_view what, std::initializer_list<std::string_view> keys,
                     std::int64_t standard, std::int64_t limit) {
     for (const std::string_view key : keys)
-      if (const auto x = file_.whole(key, 1, limit)) return say(what, *x, file_.at(key), "from the file");
+      if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, limit))
+        return say(what, *x, file_.at(key), "from the file");
     if (standard == 0) file_.wrong(*keys.begin(), "a whole number: it has no default");
     return say(what, standard, "", "no key sets it: default of the class");
   }
@@ -40,6 +61,7 @@ class TowerReader {
   double theta();
   std::string turning();
   void read_layers();
+  void read_mixers();
 
   FileReading file_;
   const TowerRow& row_;
@@ -65,7 +87,9 @@ void TowerReader::read_grid() {
   if (row_.patch == 0) return;
   const auto patch = sides("patch", "patch_size", row_.patch);
   if (row_.image == 0 && !file_.has("image_size")) return;
-  if (row_.table == TowerTable::counted || row_.table == TowerTable::coordinates) return;
+  if (row_.table == TowerTable::counted || row_.table == TowerTable::grid ||
+      row_.table == TowerTable::coordinates)
+    return;
   const auto image = sides("image", "image_size", row_.image);
   tower_.grid_rows = image[0] / patch[0], tower_.grid_columns = image[1] / patch[1];
   if (tower_.grid_rows < 1 || tower_.grid_columns < 1)
@@ -77,12 +101,21 @@ void TowerReader::read_table() {
   t.input = words_alone();
   if (!row_.bare_key.empty()) t.without = file_.whole(row_.bare_key, 0, kMostExtra).value_or(row_.bare);
   if (row_.table == TowerTable::none) return;
+  if (!row_.switch_key.empty() && file_.flag(row_.switch_key) == false) {
+    t.because.push_back({"rows", "0", file_.at(row_.switch_key), "the file switches the table off"});
+    return;
+  }
   t.beside = row_.before + row_.after, t.first = row_.before;
   t.resized = row_.resized, t.asked = row_.asked;
   if (row_.table == TowerTable::patches) {
     t.rows = say("rows", t.grid_rows * t.grid_columns + t.beside, "",
                  t.beside ? text("one for each patch, and ", t.beside, " for tokens that are none")
                           : "one for each patch");
+  } else if (row_.table == TowerTable::grid) {
+    t.grid_rows = t.grid_columns = size("side", {row_.rows_key}, row_.rows, kMostSide);
+    t.rows =
+        say("rows", t.grid_rows * t.grid_columns + t.beside, "",
+            text("one for each patch of a square grid", t.beside ? ", and one for the class token" : ""));
   } else {
     t.rows = size("rows", {row_.rows_key}, row_.rows, most::tokens);
   }
@@ -120,6 +153,7 @@ std::string TowerReader::turning() {
   if (row_.turn == TowerTurn::none) return {};
   const std::string base = shortest(theta());
   const std::int64_t half = tower_.position.head_dim / 2, quarter = half / 2;
+  const std::int64_t third = tower_.position.head_dim / 6;
   const auto axial = [&](std::string_view rest) { return text("rope_axial(theta=", base, ", ", rest, ")"); };
   const auto along = [&](std::int64_t offset, std::string_view sections) {
     return text("mrope(theta=", base, ", channels=", half, ", offset=", offset,
@@ -129,7 +163,13 @@ std::string TowerReader::turning() {
     case TowerTurn::none:
       break;
     case TowerTurn::halves:
+    case TowerTurn::columns:
       return axial("pairing=halves, index=reset");
+    case TowerTurn::taking_turns:
+      return axial("pairing=halves, index=interleaved");
+    case TowerTurn::thirds:
+      return axial(text("channels=", 6 * third, ", pairing=halves, index=reset, sections=", third, "/", third,
+                        "/", third));
     case TowerTurn::alternating:
       return axial("pairing=halves, index=alternating");
     case TowerTurn::adjacent:
@@ -145,31 +185,48 @@ std::string TowerReader::turning() {
 void TowerReader::read_layers() {
   Tower& t = tower_;
   LayerPosition& p = t.position;
-  t.layers = size("layers", {"num_hidden_layers", "depth", "encoder_layers"}, row_.layers, most::layers);
-  t.width = size("width", {row_.width_key}, row_.width, most::width);
-  p.heads = size("heads", {"num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"},
-                 row_.heads, most::heads);
-  p.kv_heads = p.heads, p.causal = false;
+  t.layers = size("layers", {row_.published[1], "num_hidden_layers", "depth", "encoder_layers"}, row_.layers,
+                  most::layers);
+  t.width = size("width", {row_.published[0], row_.width_key}, row_.width, most::width);
+  p.heads = size(
+      "heads",
+      {row_.published[2], "num_attention_heads", "num_heads", "attention_heads", "encoder_attention_heads"},
+      row_.heads, most::heads);
+  p.kv_heads =
+      row_.kv_heads ? size("kv_heads", {"num_key_value_heads"}, row_.kv_heads, most::heads) : p.heads;
+  p.causal = false;
   p.head_dim = row_.head_dim ? size("head_dim", {"head_dim"}, row_.head_dim, most::heads)
                              : say("head_dim", t.width / p.heads, "", "width / heads");
   if (p.head_dim < 1) file_.wrong(row_.width_key, text("at least the number of heads, ", p.heads));
   const std::string turns = turning();
-  if (row_.turn == TowerTurn::blocks)
-    t.axes = {"time", "row", "column"};
-  else if (row_.turn == TowerTurn::adjacent)
-    t.axes = {"column", "row"};
-  else if (!turns.empty())
-    t.axes = {"row", "column"};
+  t.axes = axes_of(row_.turn);
   p.spec = Spec::parse(turns.empty() ? "add(none, scale=off)" : "add(none, scale=off)+" + turns);
   t.coordinates = row_.coordinates, t.window = row_.window;
   if (row_.turn == TowerTurn::turns) t.unit = "half of the image";
+}
+
+// LFM3-VL: convolutions between the layers that attend.
+void TowerReader::read_mixers() {
+  if (!row_.convolutions) return;
+  const auto said = file_.texts("layer_types");
+  if (said && said->size() != std::size_t(tower_.layers))
+    file_.wrong("layer_types", text("a list of ", tower_.layers, " words"));
+  std::size_t count = 0;
+  for (std::size_t l = 0; l < std::size_t(tower_.layers); ++l) {
+    const bool conv = said ? (*said)[l] == "conv" : l < 2 || l % 2 == 1;
+    tower_.mixers.push_back(conv ? "conv" : "");
+    count += conv;
+  }
+  tower_.window = text(count, " of ", tower_.layers, " layers are convolutions of patches, and do not turn");
+  tower_.because.push_back({"convolutions", text(count), said ? file_.at("layer_types") : "",
+                            said ? "from the file" : "no key sets it: all but layers 2, 4, 6, …"});
 }
 
 void TowerReader::read() {
   tower_.component = row_.component;
   tower_.known = true, tower_.sound = row_.table == TowerTable::sines || row_.table == TowerTable::frames;
   try {
-    read_layers(), read_grid(), read_table();
+    read_layers(), read_mixers(), read_grid(), read_table();
     pairs_of(tower_.position);
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
@@ -253,6 +310,11 @@ Resolved tower_alone(const Config& config) {
                                                                 : tower.grid_rows * tower.grid_columns;
   for (std::int64_t l = 0; l < tower.layers; ++l) {
     answer.layers.push_back(tower.position);
+    if (!tower.mixers.empty() && !tower.mixers[std::size_t(l)].empty()) {
+      answer.layers.back() = {};
+      answer.layers.back().spec = words_alone(), answer.layers.back().causal = false;
+      answer.layers.back().mixer = tower.mixers[std::size_t(l)];
+    }
     answer.layers.back().number = l;
   }
   return answer;
