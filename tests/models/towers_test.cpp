@@ -195,6 +195,25 @@ TEST(Towers, LargerModelsHaveTheTowersOfTheirClasses) {
         EXPECT_TRUE(recorded().at("within").contains(std::string(larger))) << larger << " has no such tower";
 }
 
+// The encoder of TrOCR is a ViT, and a tower; that of two stacks of text is none.
+TEST(Towers, AnEncoderThatReadsNoText) {
+  const auto of = [](const std::string& type, const std::string& encoder) {
+    return resolve(Config::parse(Json{{"model_type", type},
+                                      {"encoder", {{"model_type", encoder}}},
+                                      {"decoder", {{"model_type", "bert"}}}}
+                                     .dump(),
+                                 "config.json"));
+  };
+  const Resolved seen = of("vision-encoder-decoder", "vit");
+  ASSERT_EQ(seen.towers.size(), 1u);
+  EXPECT_EQ(seen.towers[0].part, "encoder");
+  EXPECT_EQ(seen.towers[0].rows, 197);
+  const Resolved unknown = of("vision-encoder-decoder", "donut-swin");
+  ASSERT_EQ(unknown.towers.size(), 1u);
+  EXPECT_FALSE(unknown.towers[0].known);
+  EXPECT_TRUE(of("encoder-decoder", "bert").towers.empty());
+}
+
 TEST(Towers, StandBesideTheLanguageModel) {
   const Resolved answer = resolve(file_of(
       {{"model_type", "llava"},

@@ -272,6 +272,12 @@ Tower tower_of(const Config& config, std::string part, std::string type, const T
   return tower;
 }
 
+// Whether a model of this type has a decoder in an object, beside an encoder that reads no text.
+bool decodes_alone(std::string_view larger) {
+  const Family* family = find_family(larger);
+  return family && family->decoder.in_objects() && family->decoder.encoder_part.empty();
+}
+
 }  // namespace
 
 const TowerRow* find_tower(std::string_view type) {
@@ -285,9 +291,9 @@ std::vector<Tower> resolve_towers(const Config& config) {
   const std::string larger = word(config, "model_type");
   if (const TowerRow* row = find_tower(larger)) all.push_back(tower_of(config, "", larger, row));
   for (const std::string_view outside : {"", "thinker_config", "vlm_config"})
-    for (const std::string_view key : {"vision_config", "audio_config"}) {
+    for (const std::string_view key : {"vision_config", "audio_config", "encoder"}) {
       const std::string part = outside.empty() ? std::string(key) : text(outside, ".", key);
-      if (config.kind(part) != Config::Kind::object) continue;
+      if (config.kind(part) != Config::Kind::object || (key == "encoder" && !decodes_alone(larger))) continue;
       const std::string named = word(config, part + ".model_type");
       const std::string around = outside.empty() ? "" : word(config, text(outside, ".model_type"));
       const TowerRow* row = row_of_object(part, named, {around, larger});
