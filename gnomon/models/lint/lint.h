@@ -63,6 +63,8 @@ struct LintTraits {
   bool any_class = false;
   // About a file of which nothing else is known: the only rules for one that cannot be read.
   bool unread = false;
+  // What is expected begins with the right name of the key, in quotes.
+  bool renames = false;
 };
 
 struct LintRule {
