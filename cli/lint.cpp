@@ -37,7 +37,7 @@ void explain(const LintRule& r) {
   say(text(severity_name(r.severity), ": ", r.id));
   say(std::string(r.title), 2);
   for (const std::string_view part : {r.explains, r.fix}) fmt::print("\n"), say(std::string(part));
-  say(text("see ", r.link));
+  say(text("see ", r.link, r.also.empty() ? "" : " ", r.also));
   fmt::print("\na file that fails:\n{}\n\na file that passes:\n{}\n", r.fails, r.passes);
 }
 

@@ -74,6 +74,7 @@ struct LintRule {
   std::string_view explains;  // what goes wrong, for whom, and how much
   std::string_view fix;
   std::string_view link;           // a report of such a case
+  std::string_view also;           // more of them, with blanks between; mostly none
   std::string_view fails, passes;  // a config.json with the fault, and one without
   Findings (*find)(const LintContext&);
   LintTraits traits = {};
