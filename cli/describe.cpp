@@ -190,7 +190,9 @@ void describe_lint(CLI::App& app, LintOptions& o) {
       ->excludes(json)
       ->excludes(sarif);
   CLI::Option* fix =
-      app.add_flag("--fix", o.fix, "print a diff that writes every suggestion that is one whole value")
+      app.add_flag(
+             "--fix", o.fix,
+             "print a diff that writes every suggestion that is one whole value or the right name of a key")
           ->excludes(rules)
           ->excludes(json)
           ->excludes(sarif);

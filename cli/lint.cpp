@@ -37,7 +37,7 @@ void explain(const LintRule& r) {
   say(text(severity_name(r.severity), ": ", r.id));
   say(std::string(r.title), 2);
   for (const std::string_view part : {r.explains, r.fix}) fmt::print("\n"), say(std::string(part));
-  say(text("see ", r.link));
+  say(text("see ", r.link, r.also.empty() ? "" : " ", r.also));
   fmt::print("\na file that fails:\n{}\n\na file that passes:\n{}\n", r.fails, r.passes);
 }
 
@@ -127,6 +127,7 @@ int fix(const LintRequest& request, bool write, Severity level) {
     for (const LintResult& result : one.left) fails |= result.rule->severity <= level;
     left += one.left.size(), fixed += one.fixed.size(), files += one.before != one.after;
     fmt::print("{}", without_unprintables(unified_diff(one.file.string(), one.before, one.after)));
+    for (const std::string& why : one.told) tell(printable(text(one.file.string(), ": ", why)));
     if (write && one.before != one.after) write_file(one.file, one.after);
   }
   tell(text(write ? "fixed: " : "would fix: ", counted(fixed, "finding"), " in ", counted(files, "file"),

@@ -62,7 +62,8 @@ std::string method(const LayerGroup& g) {
     const Entry& entry = find_encoding(named.name);
     std::string one;
     if (entry.acts & kMask) continue;
-    if (entry.acts & kQk && g.theta && !n.inv_freq.empty())
+    const bool turns = (entry.acts & kQk) && named.option("theta");  // not a temperature beside a rotation
+    if (turns && g.theta && !n.inv_freq.empty())
       one =
           text(verb(g, "rotates ", "rotate "),
                n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "), g.position.head_dim,
@@ -83,6 +84,11 @@ std::string after_text(const LayerGroup& g) {
   return "";
 }
 std::string sees(const LayerGroup& g) {
+  const KeptKeys& kept = g.position.kept;
+  if (kept.block)
+    return text(verb(g, ", and keeps ", ", and keep "),
+                kept.window ? text("the last ", tokens(kept.window), " and ") : "", "one more key for every ",
+                tokens(kept.block));
   if (!g.window) return "";
   const bool chunk = std::any_of(g.position.spec.attention.begin(), g.position.spec.attention.end(),
                                  [](const Named& n) { return n.name == "chunk"; });

@@ -21,11 +21,17 @@ Json rule_json(const LintRule& rule) {
           {"fails", rule.fails}, {"passes", rule.passes}};
 }
 
-// What happened to someone, or the code that does it.
+// What happened to someone, or the code that does it; then where it happened to others.
 std::string link(const LintRule& rule) {
   const bool happened =
       rule.link.find("/issues/") != rule.link.npos || rule.link.find("/pull/") != rule.link.npos;
-  return text("[", happened ? "Seen here" : "The code", "](", rule.link, ")");
+  std::string all = text("[", happened ? "Seen here" : "The code", "](", rule.link, ")");
+  for (std::string_view rest = rule.also; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    all += text(happened ? ", [and here](" : ". [Seen here](", rest.substr(0, end), ")");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return all;
 }
 
 std::string section(const LintRule& rule) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/rope_keys.h"
 #include "gnomon/pages/lint.h"
 
@@ -83,13 +84,31 @@ Json rope() {
           {"else", {{"if", {{"type", "object"}}}, {"then", reference("dictionary")}}}};
 }
 
+// The base at the top level: one number, or in the files of some classes a list with one for each layer.
+Json with_bases(Json settings) {
+  Json types = Json::array(), base;
+  for (const Family& family : families())
+    for (const std::string_view type : family.types)
+      if (family.rope.dicts == RopeDicts::listed) types.push_back(type);
+  for (const RopeKey& key : rope_keys())
+    if (key.name == "rope_theta") base = key_schema(key);
+  Json bases = base;
+  bases["type"].push_back("array");
+  bases["items"] = value_schema(RopeKeyKind::positive);
+  bases["minItems"] = 1;
+  bases["description"] = base["description"].get<std::string>() + " A list has one for each layer.";
+  settings["if"] = {{"required", {"model_type"}}, {"properties", {{"model_type", {{"enum", types}}}}}};
+  settings["then"] = {{"properties", {{"rope_theta", bases}}}};
+  settings["else"] = {{"properties", {{"rope_theta", base}}}};
+  return settings;
+}
+
 }  // namespace
 
 std::string rope_schema() {
   Json parts = {{"rope_parameters", reference("rope")}, {"rope_scaling", reference("rope")}};
   for (const RopeKey& key : rope_keys())
-    if (key.name == "rope_theta" || key.name == "partial_rotary_factor")
-      parts[std::string(key.name)] = key_schema(key);
+    if (key.name == "partial_rotary_factor") parts[std::string(key.name)] = key_schema(key);
   for (const char* part : {"text_config", "vision_config", "audio_config", "thinker_config", "talker_config",
                            "decoder", "encoder", "llm_config", "language_config"})
     parts[part] = {{"if", {{"type", "object"}}}, {"then", reference("settings")}};
@@ -97,7 +116,7 @@ std::string rope_schema() {
                     {"title", "Settings of RoPE in a config.json, as transformers 5.23 reads them"},
                     {"$ref", "#/definitions/settings"},
                     {"definitions",
-                     {{"settings", {{"type", "object"}, {"properties", parts}}},
+                     {{"settings", with_bases({{"type", "object"}, {"properties", parts}})},
                       {"rope", rope()},
                       {"dictionary", dictionary()}}}};
   return schema.dump(1) + "\n";

@@ -69,6 +69,27 @@ TEST(Explain, OneLayerTurnsAndSeveralTurn) {
   EXPECT_TRUE(alone[1].ends_with(", and sees the last 100 tokens.")) << alone[1];
 }
 
+// A temperature multiplies q and turns nothing, also beside a rotation whose base it has none of.
+TEST(Explain, ATemperatureIsNoRotation) {
+  const auto said = pages::explain_answers(
+      explained({layer("yarn(theta=1e6, factor=16, original=16384)+log_n(rule=ministral3, floor=16384)")}));
+  EXPECT_NE(said.back().find(" with yarn, theta 1,000,000 and has log_n (Temperature that grows"),
+            std::string::npos)
+      << said.back();
+  EXPECT_EQ(said.back().find("rotates", said.back().find("rotates") + 1), std::string::npos) << said.back();
+}
+
+// Layers that rotate alike and keep other keys, as in DeepSeek V4, differ in their sentences.
+TEST(Explain, LayersWithOtherBlocksAreToldApart) {
+  auto fine = layer("rope"), coarse = layer("rope");
+  fine.kept.block = 4, coarse.kept.block = 128, coarse.kept.window = 64;
+  const auto said = pages::explain_answers(explained({fine, coarse, fine}));
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_TRUE(said[1].ends_with(", and keep one more key for every 4 tokens.")) << said[1];
+  EXPECT_TRUE(said[2].ends_with(", and keeps the last 64 tokens and one more key for every 128 tokens."))
+      << said[2];
+}
+
 // A file that extends says two lengths, and not how far the model was trained on.
 TEST(Explain, AnExtensionIsNoTraining) {
   const auto first = [](std::int64_t trained, std::int64_t longest) {

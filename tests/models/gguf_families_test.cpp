@@ -213,6 +213,27 @@ TEST_F(GgufFamilies, WindowsOfSomeModelsOfAFamily) {
   large.whole("attention.head_count", 8).whole("attention.sliding_window", 256);
   EXPECT_EQ(inside(large, 2), "rope+window(size=256)");
   EXPECT_EQ(inside(large, 3), "none");
+  const auto small = model("exaone4").whole("attention.sliding_window", 256);
+  EXPECT_EQ(inside(small, 3), "rope");  // nor does a layer go without position then
+  const std::string dropped = "gguf-window-unread";
+  const auto told = [&](const GgufBytes& g) {
+    std::string says;
+    for (const Remark& remark : read(g).remarks)
+      if (remark.rule == dropped) says += remark.key + ": " + remark.says;
+    return says;
+  };
+  EXPECT_EQ(told(small),
+            "exaone4.attention.sliding_window: llama.cpp ignores it for the architecture exaone4 unless the "
+            "model has 64 layers: every layer sees all tokens");
+  EXPECT_NE(told(GgufBytes(small).whole("attention.sliding_window_pattern", 4)).find("and attention"),
+            std::string::npos);
+  EXPECT_NE(told(model("phi3").whole("attention.sliding_window", 256)), "");
+  for (const auto& silent : {large, model("exaone4"), model("exaone4").whole("attention.sliding_window", 0),
+                             model("exaone4").whole("attention.sliding_window", 4096),
+                             model("gemma2").whole("attention.sliding_window", 256),
+                             model("llama4").whole("attention.sliding_window", 256),
+                             model("someone").whole("attention.sliding_window", 256)})
+    EXPECT_EQ(told(silent), "");
   GgufBytes wide("gemma3");  // 27B: 1/sqrt(width / heads), not of the head
   wide.whole("block_count", 62).whole("embedding_length", 1344).whole("context_length", 4096);
   wide.whole("attention.head_count", 8).whole("attention.key_length", 128);

@@ -2,9 +2,14 @@
 // file of the thread, or a reason why there is none.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <regex>
 #include <set>
+#include <sstream>
 
+#include "gnomon/core/text.h"
 #include "gnomon/models/lint/context.h"
+#include "gnomon/pages/lint.h"
 
 namespace gnomon {
 namespace {
@@ -139,6 +144,36 @@ TEST(LintThreads, EachIsFoundInTheFileOfTheThread) {
   }
 }
 
+// What the page of rules says of a rule.
+std::string section_of(std::string_view rule) {
+  const std::string page = pages::lint_markdown(), head = text("\n### ", rule, "\n");
+  const std::size_t from = page.find(head);
+  return page.substr(from, page.find("\n### ", from + head.size()) - from);
+}
+// Threads that share a rule with another report, or have none: the page links them beside what they are about.
+TEST(LintThreads, ThePageLinksThem) {
+  for (const auto& [rule, repository, number] : std::initializer_list<std::array<std::string_view, 3>>{
+           {"theta-impossible", "AnswerDotAI/ModernBERT", "215"},
+           {"scaling-type-missing", "huggingface/sentence-transformers", "3666"},
+           {"model-type-missing", "ml-explore/mlx-lm", "768"},
+           {"stored-frequencies-rounded", "Modalities/modalities", "462"},
+           {"stored-frequencies-rounded", "huggingface/candle", "3520"},
+           {"stored-frequencies-rounded", "huggingface/diffusers", "13920"},
+           {"rope-interleave-unread", "NVIDIA/Megatron-LM", "3900"}}) {
+    const std::regex link(text(R"(\(https://github\.com/)", repository, "/(issues|pull)/", number, R"(\))"));
+    EXPECT_TRUE(std::regex_search(section_of(rule), link)) << rule << repository;
+  }
+  for (const char* rule : {"stored-frequencies-rounded", "rope-interleave-unread"})
+    EXPECT_NE(section_of(rule).find("has no rule: "), std::string::npos) << rule;
+}
+TEST(LintThreads, FurtherReportsAreThreads) {
+  const std::regex thread(R"(https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+)");
+  for (const LintRule* rule : lint_rules()) {
+    std::istringstream also{std::string(rule->also)};
+    for (std::string one; also >> one;) EXPECT_TRUE(std::regex_match(one, thread)) << rule->id << " " << one;
+  }
+}
+
 // vllm#57289 again: of these classes rope_parameters is null or {} afterwards, in transformers 5.23; the last three fill it in.
 TEST(LintThreads, AnEmptyScalingReplacesTheDictionariesOfSomeClasses) {
   for (const char* scaling : {"null", "{}"}) {
@@ -154,9 +189,8 @@ TEST(LintThreads, AnEmptyScalingReplacesTheDictionariesOfSomeClasses) {
   }
 }
 
-// Modalities#462, diffusers#13920, candle#3520: tables of cos and sin in half precision. A stored table is seen. The dtype of a file
-// alone has no rule: nearly every file says bfloat16, and transformers computes its tables in float32 whatever it says. What an
-// engine made of it, `gnomon check` names by its dump.
+// Modalities#462, diffusers#13920, candle#3520: tables of cos and sin in half precision. A stored table is seen; the dtype of a file
+// alone has no rule, for the reason that the page gives.
 TEST(LintThreads, HalfPrecisionIsSeenInWhatIsStored) {
   constexpr std::string_view file =
       R"({"model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 8, "num_attention_heads": 1, "num_hidden_layers": 1,
@@ -169,8 +203,8 @@ TEST(LintThreads, HalfPrecisionIsSeenInWhatIsStored) {
                   .contains("stored-frequencies-rounded"));
 }
 
-// Megatron-LM#3900: rotary_interleaved with latent attention. It is an argument of a training, which no config.json has. A table laid
-// out for the other pairing is named by `gnomon check`. The key of transformers' classes, rope_interleave, has a rule.
+// Megatron-LM#3900: rotary_interleaved with latent attention, which no config.json has. The key of transformers' classes,
+// rope_interleave, has a rule, whose section says so.
 TEST(LintThreads, ThePairingOfLatentAttentionHasItsOwnKey) {
   constexpr std::string_view file =
       R"({"model_type": "deepseek_v2", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "qk_rope_head_dim": 64,

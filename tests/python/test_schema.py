@@ -113,3 +113,16 @@ def test_a_wrong_value_is_refused_in_every_spelling(dictionary, valid):
 @pytest.mark.parametrize("config", [{"rope_scaling": []}, {"rope_parameters": "yarn"}, {"rope_theta": "1e6"}, {"text_config": {"rope_theta": -1}}])
 def test_a_wrong_place_is_refused(config, valid):
     assert valid(LLAMA | config, LLAMA | {"rope_scaling": None}, LLAMA, {}) == [False, True, True, True]
+
+
+def test_only_some_classes_have_a_base_for_each_layer(valid, tmp_path):
+    bases = {"num_hidden_layers": 2, "rope_theta": [5000000.0, 10000.0], "layer_types": ["full_attention", "sliding_attention"],
+             "sliding_window": 512}
+    step = LLAMA | bases | {"model_type": "step3p5"}
+    assert all(valid(step, {"model_type": "llava", "text_config": step}, step | {"rope_theta": 10000.0}, step | {"rope_theta": None}))
+    assert not any(valid(LLAMA | bases, step | {"rope_theta": []}, step | {"rope_theta": [5000000.0, "10000"]}, step | {"rope_theta": [0, 1e4]},
+                         step | {"rope_theta": "1e4"}, LLAMA | {"rope_theta": "1e4"}, {"text_config": LLAMA | bases}))
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(step))
+    explained = gnomon("explain", path, check=0).stdout
+    assert "theta=5000000" in explained and "theta=10000" in explained

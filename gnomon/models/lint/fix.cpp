@@ -61,48 +61,76 @@ class Fixing {
  public:
   Fixing(LintFix& fix, const LintPrograms& programs)
       : fix_(fix), programs_(programs), file_(read(fix.after)) {
-    found_ = lint(file_);
+    first_ = found_ = lint(file_);
   }
 
-  // Whether the finding is gone.
-  bool fixed(const LintResult& result) {
+  // Writes what the finding says, if it is then gone and nothing else is wrong.
+  void fix(const LintResult& result) {
     const auto now = std::find_if(found_.begin(), found_.end(),
                                   [&](const LintResult& r) { return same_finding(r, result); });
-    if (now == found_.end()) return false;  // about the weights, or gone with another one
+    if (now == found_.end()) return;  // about the weights, or gone with another one
+    const std::string name = right_name(*now);
+    if (!name.empty()) return rename(*now, name);
     const auto write = whole_suggestion(*file_.context, now->finding);
-    auto text = write ? with_value(fix_.after, write->key, write->json) : std::nullopt;
+    if (write) take(result, with_value(fix_.after, write->key, write->json));
+  }
+  // A finding about the weights is never gone by what stands in the text.
+  bool gone(const LintResult& result) const { return holds(first_, result) && !holds(found_, result); }
+
+ private:
+  // By value: taking a text replaces what was found.
+  void rename(const LintResult result, const std::string& name) {
+    const std::string &key = result.finding.key, right = within(parent_of(key), name);
+    const auto tell = [&](std::string_view why) {
+      fix_.told.push_back(text(key, " is not renamed to ", name, ": ", why));
+    };
+    const auto takes_it = [&](const LintResult& r) {
+      return r.finding.key != key && within(parent_of(r.finding.key), right_name(r)) == right;
+    };
+    if (std::any_of(first_.begin(), first_.end(), takes_it)) return tell("another key may mean the same");
+    const auto renamed = with_name(fix_.after, key, name);
+    if (!renamed) return tell("the file has both");
+    if (!take(result, renamed)) tell(text("the file would then have the finding ", fault_));
+  }
+  // Whether the finding is gone from this text, which then is the file's.
+  bool take(const LintResult& result, std::optional<std::string> text) {
     if (!text || *text == fix_.after) return false;
     LintFile file = read(*text);
     std::vector<LintResult> found = lint(file);
-    if (!file.context->readable() || holds(found, result) || worse(found)) return false;
+    fault_ = holds(found, result) ? result.rule->id : worse(found);
+    if (!file.context->readable() || !fault_.empty()) return false;
     fix_.after = std::move(*text), file_ = std::move(file), found_ = std::move(found);
     return true;
   }
-  bool gone(const LintResult& result) const { return !holds(found_, result); }
-
- private:
   LintFile read(const std::string& text) const { return text_for_lint(text, fix_.file.string(), programs_); }
-  bool worse(const std::vector<LintResult>& found) const {
-    return std::any_of(found.begin(), found.end(), [&](const LintResult& r) {
-      return r.rule->severity != Severity::note && !holds(found_, r);
-    });
+  // The first error or warning that is new; empty: none.
+  std::string_view worse(const std::vector<LintResult>& found) const {
+    for (const LintResult& r : found)
+      if (r.rule->severity != Severity::note && !holds(found_, r)) return r.rule->id;
+    return {};
   }
 
   LintFix& fix_;
   const LintPrograms& programs_;
   LintFile file_;
-  std::vector<LintResult> found_;
+  std::vector<LintResult> first_, found_;
+  std::string_view fault_ = {};  // why the last text was not taken
 };
 
 void fix_text(LintFix& fix, const std::vector<LintResult>& results, const LintPrograms& programs) {
   Fixing fixing(fix, programs);
-  const std::vector<LintResult> first = lint(text_for_lint(fix.before, fix.file.string(), programs));
-  for (const LintResult& result : results) fixing.fixed(result);
-  for (const LintResult& result : results)
-    (holds(first, result) && fixing.gone(result) ? fix.fixed : fix.left).push_back(result);
+  for (const LintResult& result : results) fixing.fix(result);
+  for (const LintResult& result : results) (fixing.gone(result) ? fix.fixed : fix.left).push_back(result);
 }
 
 }  // namespace
+
+std::string right_name(const LintResult& result) {
+  const std::string& expected = result.finding.expected;
+  const std::size_t end = expected.find('"', 1);
+  const bool named = result.rule->traits.renames && expected.starts_with('"') && end != expected.npos;
+  return named ? expected.substr(1, end - 1) : "";
+}
 
 std::optional<LintWrite> whole_suggestion(const LintContext& file, const LintFinding& finding) {
   if (finding.key.empty()) return std::nullopt;

@@ -63,6 +63,8 @@ struct LintTraits {
   bool any_class = false;
   // About a file of which nothing else is known: the only rules for one that cannot be read.
   bool unread = false;
+  // What is expected begins with the right name of the key, in quotes.
+  bool renames = false;
 };
 
 struct LintRule {
@@ -72,6 +74,7 @@ struct LintRule {
   std::string_view explains;  // what goes wrong, for whom, and how much
   std::string_view fix;
   std::string_view link;           // a report of such a case
+  std::string_view also;           // more of them, with blanks between; mostly none
   std::string_view fails, passes;  // a config.json with the fault, and one without
   Findings (*find)(const LintContext&);
   LintTraits traits = {};

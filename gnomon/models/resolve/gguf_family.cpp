@@ -362,6 +362,9 @@ Resolved resolve_gguf(const Config& written) {
   name_layers_without_attention(file, row, arch, answer);
   set_scale(file, row, arch, answer);
   set_values(file, row, arch, answer), set_latent(file, arch, answer);
+  if (std::string says = gguf_window_unread(file, arch); !says.empty())
+    answer.remarks.push_back(
+        {text(arch, ".attention.sliding_window"), std::move(says), "gguf-window-unread"});
   check_layers(config, answer.layers);
   return answer;
 }

@@ -321,6 +321,21 @@ bool has_gguf_windows(FileReading& file, const std::string& arch, const GgufArch
   return any && these && file.whole(text(arch, ".attention.sliding_window")).value_or(own.standard) != 0;
 }
 
+std::string gguf_window_unread(FileReading& file, const std::string& arch) {
+  const GgufArchitecture* fixed = find_gguf_architecture(arch);
+  const Family* row = find_gguf_family(arch);
+  const std::string key = text(arch, ".attention.sliding_window");
+  const double window = file.number(key).value_or(0);
+  const auto longest = file.number(text(arch, ".context_length"));
+  const bool hides = window > 0 && (!longest || window < *longest);
+  if (!fixed || !hides || has_gguf_windows(file, arch, *fixed) || (row && row->windows.chunk)) return {};
+  return text("llama.cpp ignores it",
+              file.has(key + "_pattern") ? " and attention.sliding_window_pattern" : "",
+              " for the architecture ", arch,
+              fixed->windows.layers ? text(" unless the model has ", fixed->windows.layers, " layers") : "",
+              ": every layer sees all tokens");
+}
+
 bool first_layer_slides(FileReading& file, const std::string& arch, const GgufArchitecture& fixed) {
   if (!has_gguf_windows(file, arch, fixed)) return false;
   const std::string pattern = text(arch, ".attention.sliding_window_pattern");

@@ -25,5 +25,9 @@ GgufScaling read_gguf_scaling(FileReading& file, const std::string& arch, const 
 bool first_layer_slides(FileReading& file, const std::string& arch, const GgufArchitecture& fixed);
 // Whether the file has windows by the rules of its architecture.
 bool has_gguf_windows(FileReading& file, const std::string& arch, const GgufArchitecture& fixed);
+// What llama.cpp makes of a window that the file sets and no layer gets, in a sentence; empty: there is none. EXAONE 4 has windows in a
+// model of 64 layers alone (src/models/exaone4.cpp), Phi-3 none (src/models/phi3.cpp); other architectures read no such key. Of all
+// these the log names Phi-3's alone.
+std::string gguf_window_unread(FileReading& file, const std::string& arch);
 
 }  // namespace gnomon

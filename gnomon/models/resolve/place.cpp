@@ -14,12 +14,13 @@ struct Span {
 struct Member {
   Span name, value;
   std::size_t before;  // where the spaces before its name begin
+  std::size_t object;  // where its object begins
 };
 
 // Walks over well-formed JSON. No recursion deeper than the document, which is at most kDeepestJson deep.
 class Scanner {
  public:
-  explicit Scanner(std::string_view json) : json_(json) {}
+  explicit Scanner(std::string_view json, std::size_t at = 0) : json_(json), at_(at) {}
 
   // In the object that begins here: the offset of the member `key`, or of the nearest object around it.
   std::size_t find(std::string_view key) {
@@ -47,17 +48,21 @@ class Scanner {
     return best;
   }
 
-  // The value of the member `key` of the object that begins here, or of one within it.
-  std::optional<Span> value_of(std::string_view key) {
-    std::optional<Span> found;
+  // The member `key` of the object that begins here, or of one within it.
+  std::optional<Member> member(std::string_view key) {
+    std::optional<Member> found;
     each_member([&](const Member& m, const std::string& name) {
       if (name == key) {
-        found = m.value;
+        found = m;
       } else if (!found && key.size() > name.size() && key.starts_with(name) && key[name.size()] == '.') {
-        found = Scanner(json_, m.value.begin).value_of(key.substr(name.size() + 1));
+        found = Scanner(json_, m.value.begin).member(key.substr(name.size() + 1));
       }
     });
     return found;
+  }
+  std::optional<Span> value_of(std::string_view key) {
+    const auto found = member(key);
+    return found ? std::optional(found->value) : std::nullopt;
   }
   // The last member of the object that begins here.
   std::optional<Member> last_member() {
@@ -71,15 +76,14 @@ class Scanner {
   }
 
  private:
-  Scanner(std::string_view json, std::size_t at) : json_(json), at_(at) {}
-
   // Nothing, if no object begins here.
   template <class Do>
   void each_member(const Do& action) {
     space();
     if (next() != '{') return;
+    const std::size_t object = at_;
     for (++at_;;) {
-      Member m{{}, {}, at_};
+      Member m{{}, {}, at_, object};
       space();
       if (next() == '}') return;
       m.name.begin = at_;
@@ -135,7 +139,7 @@ class Scanner {
   }
 
   std::string_view json_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 }  // namespace
@@ -182,6 +186,13 @@ std::optional<std::string> with_value(std::string_view json, std::string_view ke
   const auto object = Scanner(json).value_of(key.substr(0, dot));
   if (!object || json[object->begin] != '{') return std::nullopt;
   return with_member(json, object->begin, key.substr(dot + 1), value);
+}
+
+std::optional<std::string> with_name(std::string_view json, std::string_view key, std::string_view name) {
+  const auto there = Scanner(json).member(key);
+  if (!there || Scanner(json, there->object).member(name)) return std::nullopt;
+  std::string all(json);
+  return all.replace(there->name.begin, there->name.end - there->name.begin, nlohmann::json(name).dump());
 }
 
 }  // namespace gnomon

@@ -20,4 +20,8 @@ std::size_t line_of(std::string_view json, std::string_view key);
 // member before. Every other byte stays. nullopt: the key has no object to stand in. `value` is JSON.
 std::optional<std::string> with_value(std::string_view json, std::string_view key, std::string_view value);
 
+// The same text with the member under this key called `name`, at its place. Every other byte stays. nullopt: there is no such member,
+// or its object has one of that name already.
+std::optional<std::string> with_name(std::string_view json, std::string_view key, std::string_view name);
+
 }  // namespace gnomon

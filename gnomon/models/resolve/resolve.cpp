@@ -392,7 +392,7 @@ Resolved resolve(const Config& config, Reader reader) {
   if (reader == Reader::v5) answer.towers = resolve_towers(config);
   if (reader != Reader::v5)  // which may read on where transformers 5.23 stops
     for (Remark& remark : answer.remarks) remark.refused = false;
-  remark_unread(file, answer);
+  remark_unread(file, *family, answer);
   check_layers(config, answer.layers);
   return answer;
 }

@@ -282,9 +282,38 @@ class V5 {
       RopeDict dict = RopeDict::read(file_, object, "from the dictionary");
       if (rope_.dicts == RopeDicts::filled) fill(dict, theta(rope_.theta_key, rope_.theta));
       if (rope_.dicts == RopeDicts::filled_by_kind) fill_kind(dict, label);
-      const std::string type = dict.word("rope_type").value_or("default");
-      if (rope_.partial != 0 && type == "default") dict.set_default("partial_rotary_factor", *partial());
+      if (rope_.dicts ==
+          RopeDicts::listed)  // convert_rope_params_to_dict: here no class has a word against it
+        if (const auto share = partial()) dict.set_default("partial_rotary_factor", *share);
       out_.kinds.emplace_back(label, std::move(dict));
+    }
+    if (rope_.dicts == RopeDicts::as_written) share_beside();
+    for (auto& [label, dict] : out_.kinds)
+      if (dict && rope_.partial != 0 && type_of(*dict) == "default")
+        dict->set_default("partial_rotary_factor", *partial());
+  }
+  static std::string type_of(const RopeDict& dict) {
+    const auto type = dict.word("rope_type");
+    return type ? *type : dict.word("type").value_or("default");
+  }
+  // The function of every type but default calls standardize_rope_params, which fills in a share beside the dictionaries in all of
+  // them. The kinds of layers come in alphabetical order: default types before the first other one do not see it.
+  void share_beside() {
+    const auto share = file_.number("partial_rotary_factor");
+    if (!share) return;
+    std::vector<std::pair<std::string, RopeDict*>> kinds;
+    for (auto& [label, dict] : out_.kinds)
+      if (dict) kinds.emplace_back(label, &*dict);
+    std::sort(kinds.begin(), kinds.end());
+    bool filled = false;
+    for (auto& [label, dict] : kinds) {
+      filled |= type_of(*dict) != "default";
+      if (filled)
+        dict->set_default(
+            "partial_rotary_factor",
+            rope_number(*share, file_.at("partial_rotary_factor"),
+                        "transformers 5.23, standardize_rope_params: from the top level, because "
+                        "a dictionary has another type than default"));
     }
   }
   void only_kinds(std::string_view object) {

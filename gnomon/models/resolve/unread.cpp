@@ -11,6 +11,7 @@ namespace gnomon {
 namespace {
 
 constexpr std::string_view kUnread = "position-key-unread";
+constexpr std::string_view kOwnCode = "family-has-its-own-code", kBesideClass = "own-code-beside-class";
 
 bool of_position(std::string_view key) {
   constexpr std::array<std::string_view, 22> kBeginnings{"rope",
@@ -42,6 +43,31 @@ bool of_position(std::string_view key) {
 bool idle(const Config& config, const std::string& key) {
   return !config.has(key) || config.printed(key) == "\"absolute\"" || config.printed(key) == "false" ||
          config.printed(key) == "{}";
+}
+bool turns_anyhow(const FileReading& file, const Family& family, std::string_view key) {
+  const std::string said = file.printed(key);
+  return family.method == Method::rotary && key == "position_embedding_type" &&
+         (said == "\"rotary\"" || said == "\"rope\"");
+}
+
+// BERT's classes have a table, whatever kind of position the file names; what they say of relative_key is a remark of its own.
+bool names_other_kind(const FileReading& file, const Family& family, std::string_view key) {
+  const std::string said = file.printed(key);
+  return key == "position_embedding_type" && family.method == Method::table &&
+         family.table.turned_key.empty() && said != "\"relative_key\"" && said != "\"relative_key_query\"";
+}
+// The repository has code that takes the place of the class where trust_remote_code is set. That of a tokenizer alone does not.
+bool brings_code(const Config& config) {
+  if (config.kind("auto_map") != Config::Kind::object) return false;
+  const std::vector<std::string> keys = config.keys("auto_map");
+  return std::any_of(keys.begin(), keys.end(), [](const std::string& key) {
+    return key.starts_with("AutoModel") || key.starts_with("AutoConfig");
+  });
+}
+// What is shown is already what that code computes.
+bool shows_own_code(const Resolved& answer) {
+  return std::any_of(answer.remarks.begin(), answer.remarks.end(),
+                     [](const Remark& remark) { return remark.rule == kOwnCode; });
 }
 
 std::string perhaps(const FileReading& file, std::string_view key) {
@@ -84,19 +110,26 @@ class Told {
 
 }  // namespace
 
-void remark_unread(const FileReading& file, Resolved& answer) {
+void remark_unread(const FileReading& file, const Family& family, Resolved& answer) {
   const Config& config = file.config();
+  const bool code = brings_code(config) && !shows_own_code(answer);
   Told told;
   for (const std::string& key : config.keys(file.part())) {
     const std::string whole = file.at(key);
-    if (!of_position(key) || file.asked(whole) || idle(config, whole)) continue;
-    if (answer.known)
-      told.add(
-          whole, [&] { return text("no rule of this family reads it", perhaps(file, key)); }, kUnread);
-    else
+    const bool read = file.asked(whole) && !names_other_kind(file, family, key);
+    if (!of_position(key) || read || idle(config, whole) || turns_anyhow(file, family, key)) continue;
+    if (!answer.known)
       told.add(
           whole, [] { return std::string("gnomon does not know what this class does with it"); },
           "family-unknown");
+    else
+      told.add(
+          whole,
+          [&] {
+            return text("no rule of this family reads it", perhaps(file, key),
+                        code ? "; auto_map names the repository's own code, which may" : "");
+          },
+          code ? kBesideClass : kUnread);
   }
   const bool rest = !file.part().empty() && answer.known;
   for (const std::string& key : rest ? config.keys() : std::vector<std::string>())

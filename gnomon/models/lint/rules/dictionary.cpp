@@ -200,7 +200,7 @@ Findings default_looks_like_scaling(const LintContext& file) {
 constexpr LintRow kRows[] = {
     {"two-dictionaries", Severity::warning, two_dictionaries},
     {"rope-type-twice", Severity::error, type_twice, {.any_class = true}},
-    {"rope-key-misspelt", Severity::error, key_misspelt},
+    {"rope-key-misspelt", Severity::error, key_misspelt, {.renames = true}},
     {"flat-dictionary-unread", Severity::error, flat_unread},
     {"nested-dictionary-unread", Severity::error, nested_unread},
     {"layer-label-missing", Severity::error, label_missing},
@@ -208,7 +208,7 @@ constexpr LintRow kRows[] = {
     {"outer-settings-unread", Severity::warning, outer_unread},
     {"scaling-replaces-kinds", Severity::error, scaling_dictionary},
     {"scaling-unread-by-class", Severity::error, scaling_unread},
-    {"type-unread-by-kind", Severity::error, type_unread},
+    {"type-unread-by-kind", Severity::error, type_unread, {.renames = true}},
     {"scaling-key-unread", Severity::warning, key_unread, {.general = true}},
     {"default-looks-like-scaling", Severity::note, default_looks_like_scaling},
 };

@@ -3,6 +3,7 @@
 
 #include "gnomon/models/lint/rules/rule.h"
 #include "gnomon/models/resolve/gguf_architectures.h"
+#include "gnomon/models/resolve/gguf_rope.h"
 
 namespace gnomon {
 namespace {
@@ -88,6 +89,19 @@ Findings every_fourth(const LintContext& file) {
                   kText.at("gguf-every-fourth-layer", "says"))};
 }
 
+Findings window_unread(const LintContext& file) {
+  if (!file.gguf()) return {};
+  try {
+    FileReading reading(file.config(), "");
+    const std::string says = gguf_window_unread(reading, file.type());
+    if (says.empty()) return {};
+    return {
+        finding(file, file.at("attention.sliding_window"), kText.at("gguf-window-unread", "expected"), says)};
+  } catch (const Error&) {
+    return {};  // a value of the wrong kind, which file-refused names
+  }
+}
+
 Findings old_linear(const LintContext& file) {
   if (!file.gguf() || !file.has("rope.scale_linear")) return {};
   return {finding(file, file.at("rope.scale_linear"), kText.at("gguf-old-linear-key", "expected"),
@@ -135,6 +149,7 @@ constexpr LintRow kRows[] = {
     {"gguf-divisors-missing", Severity::error, divisors_missing},
     {"gguf-longrope-lists-missing", Severity::error, lists_missing},
     {"gguf-every-fourth-layer", Severity::note, every_fourth},
+    {"gguf-window-unread", Severity::warning, window_unread},
     {"gguf-old-linear-key", Severity::warning, old_linear},
     {"gguf-mixing-weight-above-one", Severity::error, ext_factor},
     {"gguf-no-context-shift", Severity::note, no_shift},

@@ -147,7 +147,7 @@ Findings type_missing(const LintContext& file) {
 }
 
 constexpr LintRow kRows[] = {
-    {"position-key-misspelt", Severity::error, misspelt},
+    {"position-key-misspelt", Severity::error, misspelt, {.renames = true}},
     {"base-under-another-name", Severity::error, base_renamed},
     {"model-type-missing", Severity::error, type_missing, {.any_class = true}},
 };

@@ -71,6 +71,9 @@ Findings differ(const LintContext& file) {
 Findings own_code(const LintContext& file) {
   return remarked(file, "family-has-its-own-code", kText.at("family-has-its-own-code", "expected"));
 }
+Findings beside_class(const LintContext& file) {
+  return remarked(file, "own-code-beside-class", kText.at("own-code-beside-class", "expected"));
+}
 Findings unread(const LintContext& file) {
   return remarked(file, "position-key-unread", kText.at("position-key-unread", "expected"));
 }
@@ -88,6 +91,7 @@ constexpr LintRow kRows[] = {
     {"file-not-read", Severity::note, not_read},
     {"family-unknown", Severity::note, unknown_family},
     {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
+    {"own-code-beside-class", Severity::note, beside_class, {.general = true}},
     {"position-key-unread", Severity::note, unread, {.general = true}},
     {"refused-by-version-4", Severity::note, refused_by_v4},
     {"versions-differ", Severity::note, differ},

@@ -27,13 +27,14 @@ consteval std::array<LintRule, K> written(const Prose<N, M>& file, const LintRow
   std::array<LintRule, K> all{};
   for (std::size_t k = 0; k < K; ++k) {
     const LintRow& row = rows[k];
-    file.only(row.id, {"title", "explains", "fix", "link", "expected", "says", "fails", "passes"});
+    file.only(row.id, {"title", "explains", "fix", "link", "also", "expected", "says", "fails", "passes"});
     all[k] = {.id = row.id,
               .severity = row.severity,
               .title = file.at(row.id, "title"),
               .explains = file.at(row.id, "explains"),
               .fix = file.at(row.id, "fix"),
               .link = file.at(row.id, "link"),
+              .also = file.if_any(row.id, "also"),
               .fails = file.at(row.id, "fails"),
               .passes = file.at(row.id, "passes"),
               .find = row.find,
