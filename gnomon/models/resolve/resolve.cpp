@@ -334,7 +334,7 @@ void fill_stacks(FileReading& file, const Family& family, Resolved& answer) {
     } else {
       FileReading object(file.config(), stack.part);
       fill_stack(object, stack.row, own);
-      remark_unread(object, own);
+      remark_unread(object, stack.row, own);
     }
     join(file, answer, own, stack.component);
   }
