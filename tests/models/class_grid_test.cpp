@@ -110,6 +110,14 @@ TEST(ClassGrid, EveryConfigurationIsExplainedAsItsClassRuns) {
   EXPECT_LE(counts["without an encoding"], 20);
 }
 
+// The share of a head beside dictionaries by kind of layer and within them, in every class that has them
+// (tests/golden/make_class_shares.py).
+TEST(ClassGrid, ASharesPlaceDecidesAsInTheClass) {
+  auto counts = compare(read_grid(Path(GNOMON_TESTS) / "golden" / "class_shares.json"));
+  EXPECT_GE(counts["agree"], 150);
+  EXPECT_GE(counts["refused by both"], 100);
+}
+
 TEST(ClassGrid, ALargerOneThatIsNamed) {
   const char* path = std::getenv("GNOMON_CLASS_GRID");
   if (!path) GTEST_SKIP() << "GNOMON_CLASS_GRID names no file";

@@ -112,5 +112,38 @@ TEST(OtherReaders, AreToldApart) {
   for (const auto& [pair, count] : told) EXPECT_GE(count, 3) << pair;
 }
 
+// is_causal false, by the sources that resolve.cpp names: of vLLM some classes, of SGLang one, of mlx-lm, TGI and version 4.57 none.
+TEST(OtherReaders, SomeClassesObeyIsCausal) {
+  const auto causal = [](std::string_view type, Reader reader) {
+    const std::string file = text(R"({"model_type": ")", type, R"(", "is_causal": false})");
+    return resolve(Config::parse(file, "config.json"), reader).layers.back().causal;
+  };
+  struct Obeys {
+    std::string_view type;
+    bool vllm, vllm_24, sglang;
+  };
+  for (const Obeys& o : std::initializer_list<Obeys>{{"llama", true, true, false},
+                                                     {"mistral", true, true, false},
+                                                     {"phi3", true, true, false},
+                                                     {"qwen2", true, true, false},
+                                                     {"qwen3", true, true, false},
+                                                     {"qwen3_5_text", true, true, true},
+                                                     {"gemma3_text", true, true, false},
+                                                     {"deepseek_v3", true, false, false},
+                                                     {"seed_oss", false, true, false},
+                                                     {"qwen2_moe", false, false, false},
+                                                     {"qwen3_moe", false, false, false},
+                                                     {"olmo2", false, false, false},
+                                                     {"granite", false, false, false}}) {
+    EXPECT_FALSE(causal(o.type, Reader::v5)) << o.type;
+    EXPECT_EQ(causal(o.type, Reader::vllm), !o.vllm) << o.type;
+    EXPECT_EQ(causal(o.type, Reader::vllm_24), !o.vllm_24) << o.type;
+    EXPECT_EQ(causal(o.type, Reader::sglang), !o.sglang) << o.type;
+    EXPECT_TRUE(causal(o.type, Reader::v4)) << o.type;
+  }
+  for (const char* type : {"llama", "qwen2", "gemma2"})
+    for (const Reader reader : {Reader::mlx, Reader::tgi}) EXPECT_TRUE(causal(type, reader)) << type;
+}
+
 }  // namespace
 }  // namespace gnomon

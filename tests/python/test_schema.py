@@ -3,6 +3,7 @@ needs, too."""
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -125,4 +126,4 @@ def test_only_some_classes_have_a_base_for_each_layer(valid, tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(step))
     explained = gnomon("explain", path, check=0).stdout
-    assert "theta=5000000" in explained and "theta=10000" in explained
+    assert re.findall(r"^ +theta +(\d+)$", explained, re.M) == ["5000000", "10000"]

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "gnomon/core/error.h"
@@ -229,9 +230,40 @@ Resolved of_tower(const Config& config, Reader reader) {
   return answer;
 }
 
-// transformers 5.23 does; vLLM, in the classes that embedding models have.
-bool reader_obeys_is_causal(Reader reader) {
-  return reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24;
+// Types whose layers read is_causal in vLLM 0.33: vllm/model_executor/models/llama.py (LlamaDecoderLayer, which mistral.py, phi3.py and
+// ernie45.py share), qwen2.py (which qwen2_vl.py and qwen2_5_vl.py take), qwen3.py (and qwen3_vl.py), qwen3_next.py (and qwen3_5.py),
+// gemma3.py, apertus.py, deepseek_v2.py (and glm4_moe_lite.py). All other classes there stay causal.
+constexpr std::array<std::string_view, 21> kVllmReads{
+    "llama",        "mistral",       "ministral3",  "phi3",          "ernie4_5",
+    "internlm3",    "iquestcoder",   "qwen2",       "qwen2_vl_text", "qwen2_5_vl_text",
+    "qwen3",        "qwen3_vl_text", "qwen3_next",  "qwen3_5_text",  "qwen3_5_moe_text",
+    "gemma3_text",  "apertus",       "deepseek_v2", "deepseek_v3",   "kimi_k2",
+    "glm4_moe_lite"};
+// vLLM 0.24 has no such line in deepseek_v2.py, and one in seed_oss.py; its GLM and CWM are LlamaForCausalLM.
+constexpr std::array<std::string_view, 4> kVllm33Alone{"deepseek_v2", "deepseek_v3", "kimi_k2",
+                                                       "glm4_moe_lite"};
+constexpr std::array<std::string_view, 3> kVllm24Alone{"glm", "cwm", "seed_oss"};
+
+template <std::size_t N>
+bool is_one_of(std::string_view type, const std::array<std::string_view, N>& types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+// transformers 5.23 does in every class (masking_utils.py, create_causal_mask). SGLang 0.5.23 does in the layers of Qwen 3.5 with full
+// attention (python/sglang/srt/models/qwen3_5.py). mlx-lm 0.32 (mlx_lm/models/base.py, create_attention_mask) and TGI 3.3.7
+// (server/text_generation_server/layers/attention) have no such key, nor has transformers 4.57.
+bool reader_obeys_is_causal(Reader reader, std::string_view type) {
+  switch (reader) {
+    case Reader::v5:
+      return true;
+    case Reader::vllm:
+      return is_one_of(type, kVllmReads);
+    case Reader::vllm_24:
+      return is_one_of(type, kVllm24Alone) || (is_one_of(type, kVllmReads) && !is_one_of(type, kVllm33Alone));
+    case Reader::sglang:
+      return type == "qwen3_5_text" || type == "qwen3_5_moe_text";
+    default:
+      return false;
+  }
 }
 
 using Resolver = void (*)(const Resolving&);
@@ -369,7 +401,7 @@ Resolved resolve(const Config& config, Reader reader) {
          kOwnCode});
   }
   Family without_mask;
-  if (reader_obeys_is_causal(reader) && unmasked(file, *family)) {
+  if (reader_obeys_is_causal(reader, type) && unmasked(file, *family)) {
     without_mask = unmasked_row(file, *family), family = &without_mask;
     answer.because.push_back({"causal", "off", file.at("is_causal"), "the mask hides no token"});
     answer.remarks.push_back(
