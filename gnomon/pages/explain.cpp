@@ -138,7 +138,7 @@ Json json(const Explanation& e, const Tower& t) {
                   {"only_if_asked", t.asked}};
   j["registers"] = t.without;
   j["axes"] = axes_json(t);
-  j["unit"] = t.unit.empty() ? "patch" : t.unit;
+  j["unit"] = t.sound ? "frame" : t.unit.empty() ? "patch" : t.unit;
   if (!t.coordinates.empty()) j["coordinates"] = t.coordinates;
   if (!t.window.empty()) j["window"] = t.window;
   j["sources"] = json(e, t.because);

@@ -141,6 +141,7 @@ std::string tower_rows_words(const TowerRow& t) {
 std::string tower_position(const TowerRow& t) {
   const std::string rows = tower_rows_words(t);
   if (t.turn == TowerTurn::none) return rows;
+  if (t.turn == TowerTurn::frames) return text("RoPE by frame, theta ", grouped(t.theta));
   return text(rows, rows.empty() ? "" : ", and ", "RoPE by ", t.turn == TowerTurn::thirds ? "time, " : "",
               "row and column, theta ", grouped(t.theta));
 }

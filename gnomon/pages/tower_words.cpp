@@ -38,8 +38,11 @@ std::string turns_text(const Tower& t) {
   for (const Named& named : t.position.spec.attention) theta = named.number("theta");
   return text("Its layers ", t.mixers.empty() ? "" : "with attention ", "rotate ",
               2 * std::int64_t(pairs.size()) == t.position.head_dim ? "all " : text(2 * pairs.size(), " of "),
-              t.position.head_dim, " channels of q and k by ", by_time ? "the frame, " : "",
-              "the row and the column of a patch, theta ", grouped(theta), ".");
+              t.position.head_dim, " channels of q and k by ",
+              t.sound   ? "the frame"
+              : by_time ? "the frame, the row and the column of a patch"
+                        : "the row and the column of a patch",
+              ", theta ", grouped(theta), ".");
 }
 
 std::string pair_text(const Tower& t) {
@@ -131,9 +134,9 @@ std::vector<Line> tower_lines(const Tower& t, bool full) {
   for (const TowerAxis& axis : axes)
     out.push_back({text("by ", axis.name),
                    text(frequencies(axis.pairs, full), ": ", axis.pairs.size(), ", in radians per ",
-                        axis.name == "time" ? "frame"
-                        : t.unit.empty()    ? "patch"
-                                            : t.unit)});
+                        axis.name == "time" || t.sound ? "frame"
+                        : t.unit.empty()               ? "patch"
+                                                       : t.unit)});
   if (!axes.empty()) out.push_back({"pairs", pair_text(t)});
   if (!t.coordinates.empty()) out.push_back({"coordinates", t.coordinates});
   if (!t.window.empty()) out.push_back({"window", t.window});

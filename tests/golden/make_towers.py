@@ -19,7 +19,7 @@ import warnings
 import torch
 import transformers
 from torch.nn import functional
-from tower_classes import COLUMNS, HEADS, ROWS, TOWERS, WIDTH, heard, pixels, placed, sound
+from tower_classes import COLUMNS, HEADS, ROWS, TOWERS, WIDTH, heard, in_chunks, pixels, placed, sound
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 warnings.filterwarnings("ignore")
@@ -128,6 +128,26 @@ def turned(tower, model):
             found |= {} if tower.call in (pixels, placed) else by_layer(tower, model)
             return found | {"channels": x.shape[-1]} | ({"kv_heads": kv[0]} if kv != [HEADS] else {})
     raise ValueError("no pairs")
+
+
+def turned_by_frames(tower, model):
+    """The angle of each pair for one frame is the last of its numbers, as for images."""
+    if tower.at:
+        return {}
+    with Turning(tower.module) as turning, torch.no_grad():
+        tower.call(model, 12, 1)
+    x, y = (by_token(v.double(), 12) for v in turning.seen)
+    n = x.shape[-1]
+    pairs, rest = [(c, c + n // 4) for c in range(n // 4)], list(range(n // 2, n))
+    turn = torch.stack([torch.complex(y[..., a], y[..., b]) / torch.complex(x[..., a], x[..., b]) for a, b in pairs], -1)
+    assert float((turn - turn.mean(1, keepdim=True)).abs().max()) < 1e-3 and torch.equal(x[..., rest], y[..., rest])
+    turn = turn.mean(1)
+    origin, frame = turn[0].angle(), (turn[1] / turn[0]).angle()
+    assert max(float((turn[t] - torch.exp(1j * (origin + t * frame))).abs().max()) for t in range(12)) < 1e-4
+    angles = torch.stack([origin, frame], -1).tolist()
+    kv = [h for h in turning.key[-3:-1] if h != 12]
+    return {"grid": [12, 1], "still": 0, "channels": n, **({"kv_heads": kv[0]} if kv != [HEADS] else {}),
+            "pairs": [[a, b, 0.0, 0.0, *(round(v, 8) + 0.0 for v in angles[i])] for i, (a, b) in enumerate(pairs)]}
 
 
 def by_layer(tower, model):
@@ -293,7 +313,7 @@ def answer(name, tower):
     print(name)
     config = tower.config_class(**tower.shape)
     model = made(tower, config)
-    turns = turned(tower, model) if tower.call not in (sound, heard) else {}
+    turns = turned(tower, model) if tower.call not in (sound, heard, in_chunks) else turned_by_frames(tower, model)
     more = {"decoder": decoder_of_whisper()} if name == "whisper" else {}
     return {"type": name, **more, "config": {"model_type": name} | told(config), "heads": [HEADS, turns.pop("channels", None) or WIDTH // HEADS], **turns,
             **tabled(tower, model), "bare": bare(tower)}

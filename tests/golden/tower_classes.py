@@ -72,6 +72,10 @@ def heard(model, frames, _):
     return sound(model, frames, _, input_features_mask=torch.ones(1, 2 * frames, dtype=torch.long))
 
 
+def in_chunks(model, frames, _):
+    return model(torch.rand(1, 8, 8 * frames, generator=torch.Generator().manual_seed(1)), torch.tensor([8 * frames * model.config.hop_length]))
+
+
 VIT = ("embeddings", "out")
 TOWERS = {
     "clip_vision_model": Tower("clip", "CLIPVisionConfig", "CLIPVisionModel", SQUARE, pixels, VIT, asks=True),
@@ -163,6 +167,11 @@ TOWERS = {
     "voxtral_encoder": Tower("voxtral", "VoxtralEncoderConfig", "VoxtralEncoder",
                              SOUND | {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32}, sound,
                              ("layers.0", "in")),
+    "glmasr_encoder": Tower("glmasr", "GlmAsrEncoderConfig", "GlmAsrEncoder", {k: v for k, v in SMALL.items() if k != "patch_size"} |
+                            {"num_mel_bins": 4, "num_key_value_heads": 1}, sound),
+    "dots3_note_audio_encoder": Tower("dots3_note", "Dots3NoteAudioConfig", "Dots3NoteAudioModel", {k: v for k, v in SMALL.items() if k != "patch_size"} |
+                                      {"num_key_value_heads": 2, "head_dim": 32, "feature_size": 8, "downsample_hidden_size": 4, "conv_output_size": 4,
+                                       "adapter_input_size": WIDTH, "adapter_out_dim": 32}, in_chunks),
     "audioflamingo3_encoder": Tower("audioflamingo3", "AudioFlamingo3EncoderConfig", "AudioFlamingo3Encoder",
                                     SOUND | {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 32},
                                     heard, ("layers.0", "in")),

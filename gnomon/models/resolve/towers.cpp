@@ -19,6 +19,8 @@ std::vector<std::string> axes_of(TowerTurn turn) {
   switch (turn) {
     case TowerTurn::none:
       return {};
+    case TowerTurn::frames:
+      return {"frame"};
     case TowerTurn::blocks:
     case TowerTurn::thirds:
       return {"time", "row", "column"};
@@ -58,7 +60,9 @@ class TowerReader {
   std::array<std::int64_t, 2> sides(std::string_view what, std::string_view key, std::int64_t standard);
   void read_grid();
   void read_table();
+  std::string scope();
   double theta();
+  double partial();
   std::string turning();
   void read_layers();
   void read_mixers();
@@ -128,7 +132,14 @@ void TowerReader::read_table() {
     t.input = learned_table(t.rows);
 }
 
-// A dictionary's own base comes before that of the top level, and one under rope_scaling before rope_parameters.
+// Of the two dictionaries, the one that transformers takes: rope_scaling, if there is something in it.
+std::string TowerReader::scope() {
+  const bool scaled =
+      file_.kind("rope_scaling") == Config::Kind::object && !file_.keys("rope_scaling").empty();
+  return scaled ? "rope_scaling" : "rope_parameters";
+}
+
+// A dictionary's own base comes before that of the top level.
 double TowerReader::theta() {
   const auto say_theta = [&](double x, std::string key, std::string rule) {
     tower_.position.because.push_back({"theta", shortest(x), std::move(key), std::move(rule)});
@@ -139,14 +150,29 @@ double TowerReader::theta() {
     if (x && !(*x > 0)) file_.wrong(key, "a number above 0");
     return x;
   };
-  const bool scaled =
-      file_.kind("rope_scaling") == Config::Kind::object && !file_.keys("rope_scaling").empty();
   if (!row_.theta_alone) {
-    const std::string key = text(scaled ? "rope_scaling" : "rope_parameters", ".rope_theta");
+    const std::string key = scope() + ".rope_theta";
     if (const auto x = from(key)) return say_theta(*x, file_.at(key), "from the file");
   }
   if (const auto x = from("rope_theta")) return say_theta(*x, file_.at("rope_theta"), "from the file");
   return say_theta(row_.theta, "", "no key sets it: default of the class");
+}
+
+// The share of a head that turns by frames. These classes take any rope_type; gnomon reads the one without scaling.
+double TowerReader::partial() {
+  for (const std::string_view name : {".rope_type", ".type"})
+    if (const std::string key = text(scope(), name); file_.has(key) && file_.text(key) != "default")
+      file_.wrong(key, "default: gnomon reads no other of a tower for sound");
+  const auto say_partial = [&](double x, std::string key, std::string rule) {
+    tower_.position.because.push_back({"partial", shortest(x), std::move(key), std::move(rule)});
+    return x;
+  };
+  for (const std::string& key : {scope() + ".partial_rotary_factor", std::string("partial_rotary_factor")})
+    if (const auto x = file_.number(key)) {
+      if (!(*x > 0 && *x <= 1)) file_.wrong(key, "a number above 0, up to 1");
+      return say_partial(*x, file_.at(key), "from the file");
+    }
+  return say_partial(row_.partial, "", "no key sets it: default of the class");
 }
 
 std::string TowerReader::turning() {
@@ -165,6 +191,9 @@ std::string TowerReader::turning() {
     case TowerTurn::halves:
     case TowerTurn::columns:
       return axial("pairing=halves, index=reset");
+    case TowerTurn::frames:
+      return text("rope(theta=", base, ", channels=", std::int64_t(2 * double(half) * partial()),
+                  ", pairing=halves)");
     case TowerTurn::taking_turns:
       return axial("pairing=halves, index=interleaved");
     case TowerTurn::thirds:
@@ -224,7 +253,8 @@ void TowerReader::read_mixers() {
 
 void TowerReader::read() {
   tower_.component = row_.component;
-  tower_.known = true, tower_.sound = row_.table == TowerTable::sines || row_.table == TowerTable::frames;
+  tower_.known = true, tower_.sound = row_.table == TowerTable::sines || row_.table == TowerTable::frames ||
+                                      row_.turn == TowerTurn::frames;
   try {
     read_layers(), read_mixers(), read_grid(), read_table();
     pairs_of(tower_.position);

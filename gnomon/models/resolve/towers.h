@@ -19,7 +19,9 @@ enum class TowerTurn {
   alternating,   // dealt out in turn, even ones to the row; channel c with c + D/2 (Pixtral)
   adjacent,      // half of them for each axis, the column first; channel 2c with 2c + 1 (Llama 4)
   blocks,        // each axis has half of the head, the column first, and its own halves there (Gemma 4)
-  turns          // as halves, and a coordinate of 1 is a full turn of the fastest pair (DINOv3)
+  // by the frame of the sound, the first partial_rotary_factor of a head; channel c with c + half of it (GLM-ASR)
+  frames,
+  turns  // as halves, and a coordinate of 1 is a full turn of the fastest pair (DINOv3)
 };
 
 // What stands beside the patches, or the frames of sound.
@@ -58,6 +60,7 @@ struct TowerRow {
   bool asked = false;  // only where interpolate_pos_encoding is true, else it refuses
   TowerTurn turn = TowerTurn::none;
   double theta = 10000;
+  double partial = 1;                 // of a head that turns, for TowerTurn::frames
   bool theta_alone = false;           // the class has rope_theta and no dictionary
   std::string_view coordinates = {};  // where they begin, or what they count, if not patches from 0
   std::string_view window = {};       // layers that see a part of the image
