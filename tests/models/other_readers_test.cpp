@@ -145,5 +145,13 @@ TEST(OtherReaders, SomeClassesObeyIsCausal) {
     for (const Reader reader : {Reader::mlx, Reader::tgi}) EXPECT_TRUE(causal(type, reader)) << type;
 }
 
+// What they do with a table or a bias is not known, and not said to be the same.
+TEST(OtherReaders, WhatDoesNotTurnIsRefused) {
+  for (const char* type : {"bert", "t5", "bloom", "bart"})
+    for (const Reader reader : {Reader::mlx, Reader::tgi})
+      EXPECT_THROW(resolve(Config::parse(Json{{"model_type", type}}.dump(), "config.json"), reader), Error)
+          << type;
+}
+
 }  // namespace
 }  // namespace gnomon

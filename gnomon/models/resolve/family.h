@@ -362,7 +362,7 @@ struct Family {
   PlaceTable table = {};
   DecoderStack decoder = {};
   std::string_view logits_note = {};  // what each layer adds to its logits by the content, which no spec says
-  std::string_view mixer = {};  // what every layer has in place of attention between tokens (Resolved)
+  std::string_view mixer = {};        // what every layer has in place of attention between tokens (Resolved)
 };
 
 // The key that says the width, where several may: `has` tells which the file has.

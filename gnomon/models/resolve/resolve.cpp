@@ -314,6 +314,8 @@ void fill_stack(FileReading& file, const Family& family, Resolved& answer) {
                text("a multiple of the number of heads, ", sizes.heads));
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = words_alone();
+  if (family.method != Method::rotary && (answer.reader == Reader::mlx || answer.reader == Reader::tgi))
+    file.wrong("model_type", text("a type whose class in ", reader_title(answer.reader), " gnomon knows"));
   resolver_of(family)({file, family, sizes, answer});
   for (LayerPosition& layer : answer.layers)
     if (!family.logits_note.empty())
