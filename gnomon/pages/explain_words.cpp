@@ -189,7 +189,9 @@ std::string change(const LayerGroup& g, std::size_t n, std::string_view first_le
   if (!g.buckets.empty())
     all.push_back(text(fixed(100 * b.last_bucket, 0), " % of the token pairs are in the last bucket (",
                        g.buckets.back().first, " tokens or more apart)"));
-  if (g.window && all.empty()) return text("as trained: a query sees at most ", tokens(*g.window));
+  if (g.window && all.empty())
+    return text("as trained: a query sees ", g.position.causal ? "at most " : "keys nearer than ",
+                tokens(*g.window), after_text(g));
   std::string line;
   for (const std::string& one : all) line += (line.empty() ? "" : "; ") + one;
   return line;

@@ -202,6 +202,13 @@ TEST(Extend, ModelsThatDoNotTurnHaveNoWay) {
 }
 
 // Llama 3.1: 8,192 tokens, then divided by 8. Other types begin again at 8,192; lists go on from what the file has.
+// Each stack of T5Gemma has its settings in an object; a table in both stacks has no way, which is said as of any other.
+TEST(Extend, TwoStacksThatTurnAreRefused) {
+  EXPECT_THROW(planned(R"({"model_type": "t5gemma"})", 16384), Error);
+  EXPECT_TRUE(planned(R"({"model_type": "bart"})", 2048).ways.empty());
+  EXPECT_TRUE(planned(R"({"model_type": "encoder-decoder"})", 1024).ways.empty());
+}
+
 TEST(Extend, AFileThatIsScaledAlready) {
   std::string json = kLlama.json;
   json.pop_back();

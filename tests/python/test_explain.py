@@ -375,3 +375,15 @@ def test_a_page_says_it_with_pictures(tmp_path):
     assert "What each layer sees" in page and "Wavelength of each pair" in page and "trained: 32,768" in page
     data = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
     assert json.loads(data) == explained(EXAMPLES / "gemma-3.json")
+
+
+def test_a_window_to_both_sides_is_told_by_its_reach(tmp_path):
+    """window(size=65) of ModernBERT has 129 keys, and so has that of LED's encoder, whose table has rows of its own."""
+    said = gnomon("explain", written(tmp_path, {"model_type": "modernbert"}), check=0).stdout
+    assert "a query sees keys nearer than 65 tokens" in " ".join(said.split()) and "at most 65" not in said
+    led = {"model_type": "led", "attention_window": 128, "encoder_layers": 1, "decoder_layers": 1}
+    said = " ".join(gnomon("explain", written(tmp_path, led), check=0).stdout.split())
+    assert "there are 1,024 of them, and 16,384 in the encoder" in said and "sees keys nearer than 65 tokens" in said
+    found = explained(written(tmp_path, led))
+    assert (found["longest"], found["encoder_longest"]) == (1024, 16384)
+    assert [layer["component"] for layer in found["layers"]] == ["encoder", "decoder"]

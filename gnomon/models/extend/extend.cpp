@@ -359,6 +359,10 @@ ExtensionPlan plan_extension(const Config& config, std::string_view words) {
   const bool turns = std::any_of(plan.now.groups.begin(), plan.now.groups.end(),
                                  [&](const LayerGroup& g) { return extends(task, g); });
   std::vector<std::string> notes;
+  if (turns && family.decoder.in_objects())
+    throw Error(Fault::input, text(config.where(),
+                                   ": the stacks that turn have their settings in objects of their own, and "
+                                   "gnomon writes settings for one: extend the object of each"));
   note_model(task, notes);
   if (!turns) note_other(plan, notes);
   std::vector<Extension> ways;
