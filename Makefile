@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz record format clean
+.PHONY: help study claims models site test test-long test-wheel wheel test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -10,6 +10,7 @@ EIGEN := build/text/eigen.txt
 TEXT := $(KING_JAMES)
 GNOMON := build/release/gnomon
 MINUTES := 1
+PYTHON := python3
 PRESET := default
 
 # An environment is made anew when what it holds changes, told by a hash: a clone has all files of one time.
@@ -73,6 +74,12 @@ release:
 
 bench: release  ## time attention, training and rotation beside what this machine allows
 	$(GNOMON) bench --out build/bench.html
+
+performance: release  ## measure it beside the machine's limits, and beside PyTorch if $(PYTHON) has it, for docs/performance.md (half an hour)
+	$(GNOMON) bench decode.1k --rounds 1 --quiet > build/machine.txt
+	$(GNOMON) bench --json > build/bench.json
+	$(PYTHON) bench/peers/run.py --json build/peers.json || rm -f build/peers.json
+	scripts/performance build/machine.txt build/bench.json build/peers.json > docs/performance.md
 
 test-long: build $(VENV)  ## before a release: every entry trained at the default size, faults, races, mutants (two hours)
 	GNOMON_LONG=1 ctest --preset dev -R Training
