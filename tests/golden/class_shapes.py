@@ -163,7 +163,7 @@ OTHER = {
     "qwen3_5_text": {"other sections": {"rope_parameters": {"rope_type": "default", "rope_theta": 10000000.0, "partial_rotary_factor": 0.25,
                                                             "mrope_section": [16, 8, 8], "mrope_interleaved": True}}},
     "qwen3_next": {"another interval": {"layer_types": None, "full_attention_interval": 3}},
-    "recurrent_gemma": {"another cycle": {"block_types": ["attention", "recurrent"]}},
+    "recurrent_gemma": {"another cycle": {"block_types": ["attention", "recurrent"]}, "another head": {"head_dim": 32}},
     "zamba": {"another period": {"layers_block_type": None, "attn_layer_period": 4, "attn_layer_offset": 1}},
     "zamba2": {"rope": {"use_mem_rope": True}, "older words": {
         "attention_head_dim": None, "layers_block_type": ["hybrid" if kind == "hybrid" else "mamba" for kind in ZAMBA2]}},

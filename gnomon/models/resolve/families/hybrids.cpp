@@ -178,7 +178,6 @@ const Family kFamilies[] = {
                  .key = "attention_window_size",
                  .standard = 2048,
                  .typed = false},
-     .head_by_width = true,
      .rope = {.partial = 0.5, .plain_partial = true, .types = {{"default"}}}},
     {.name = "qwen4_exp",
      .types = {"qwen4_exp_text"},
