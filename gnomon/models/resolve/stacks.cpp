@@ -84,7 +84,7 @@ void join(const FileReading& file, Resolved& answer, const Resolved& stack, std:
     throw Error(Fault::input, text(file.config().where(),
                                    ": the encoder and the decoder add different tables "
                                    "to their words, and gnomon shows one"));
-  answer.causal = !second && component == "decoder";
+  answer.causal = !second && stack.causal;
   answer.encoder_longest = second && answer.longest != stack.longest ? answer.longest : 0;
   answer.width = stack.width, answer.longest = stack.longest, answer.trained_length = stack.trained_length;
   answer.table_rows = stack.table_rows, answer.table_first = stack.table_first, answer.input = stack.input;

@@ -28,6 +28,10 @@ inline constexpr WindowRule kQwenWindows{.which = WindowRule::Which::from_layer,
                                          .standard = 4096,
                                          .use_key = "use_sliding_window",
                                          .unused_is_none = true};
+// The sines of fairseq, which XGLM, Kosmos and others took over; those of tensor2tensor's code in the paper's frequencies.
+inline constexpr std::string_view kFairseqSines = "layout=halves, frequencies=tensor2tensor",
+                                  kPaperHalves = "layout=halves, frequencies=paper";
+inline constexpr std::string_view kScales = "scale_embedding";
 inline constexpr std::string_view kGptOssRope =
     R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
         "original_max_position_embeddings": 4096})";

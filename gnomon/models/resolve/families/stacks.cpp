@@ -3,9 +3,6 @@
 namespace gnomon {
 namespace {
 
-constexpr std::string_view kFairseqSines = "layout=halves, frequencies=tensor2tensor";
-constexpr std::string_view kPaperHalves = "layout=halves, frequencies=paper";
-constexpr std::string_view kScales = "scale_embedding";
 constexpr SizeKeys kBartKeys{
     .width = "d_model", .layers = "encoder_layers", .heads = "encoder_attention_heads", .kv_heads = {}};
 constexpr DecoderStack bart_decoder(std::int64_t layers, std::int64_t heads) {

@@ -3,11 +3,8 @@
 namespace gnomon {
 namespace {
 
-// The sines of fairseq, which XGLM, Kosmos and others took over; those of tensor2tensor's code in the paper's frequencies.
-constexpr std::string_view kFairseqSines = "layout=halves, frequencies=tensor2tensor";
-constexpr std::string_view kPaperHalves = "layout=halves, frequencies=paper";
 constexpr std::string_view kMusicSines = "layout=cosines_first, frequencies=tensor2tensor";
-constexpr std::string_view kDecodes = "is_decoder", kScales = "scale_embedding";
+constexpr std::string_view kDecodes = "is_decoder";
 constexpr SizeKeys kKosmosKeys{
     .width = "embed_dim", .layers = "layers", .heads = "attention_heads", .kv_heads = {}};
 constexpr PlaceTable kKosmosTable{
