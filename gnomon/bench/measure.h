@@ -20,7 +20,7 @@ struct Timing {
   double intensity = 0;     // operations for each byte that must move; 0: not counted
 };
 
-// One round takes some hundredths of a second: a short call is repeated in it. Sets the number of threads of the process.
+// One round takes a tenth of a second or more: a short call is repeated in it. The first after a limit is not timed. Sets the number of threads of the process.
 Timing measure(const BenchCase& one, int n);
 
 // Cases whose name is one of these or begins with one and a dot; none: all. Throws Error(usage) for a name that no case has.

@@ -13,7 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-// One head, or all heads of a sequence that a network mixes: tile by tile, each stage of all heads before the next.
+// One head, or all heads of a sequence that a network mixes: tile by tile, each stage of all heads before the next. Both
+// directions begin anew with what the tasks then say.
 class Together {
  public:
   explicit Together(std::span<const HeadTask> tasks) : tasks_(tasks) {

@@ -1,7 +1,9 @@
 #include "gnomon/kernels/attend.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -20,8 +22,18 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-void AttendHeads(std::span<const HeadTask> tasks) { Together(tasks).forward(); }
-void AttendHeadsBackward(std::span<const HeadTask> tasks) { Together(tasks).backward(); }
+void AttendHeads(std::span<HeadTask> tasks, const NextTasks& next) {
+  if (!next(tasks)) return;
+  Together heads(tasks);
+  do heads.forward();
+  while (next(tasks));
+}
+void AttendHeadsBackward(std::span<HeadTask> tasks, const NextTasks& next) {
+  if (!next(tasks)) return;
+  Together heads(tasks);
+  do heads.backward();
+  while (next(tasks));
+}
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -145,22 +157,52 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   return task;
 }
 
-// f(b, its first head, the heads that are computed together: one, or all of a sequence where a network mixes them). Those that
-// add to the same numbers of the gradient of a bias go one after the other, in order.
-template <class Body>
-void each_task(const AttendShape& s, const Terms& t, const PairRows<float>& dbias, const Body& f) {
-  const std::int64_t together = t.mixes() ? s.H : 1, groups = s.H / together;
-  const std::int64_t sequences = dbias.data && dbias.batch == 0 ? 1 : s.B;
-  const std::int64_t heads = dbias.data && dbias.head == 0 ? 1 : groups;
-  const auto one = [&](std::int64_t b, std::int64_t h) {
-    std::vector<HeadTask> tasks;
-    for (std::int64_t g = h; g < h + together; ++g) tasks.push_back(head_task(s, t, b, g));
-    f(b, h, tasks);
-  };
-  parallel_for(sequences * heads, [&](std::int64_t n) {
-    for (std::int64_t b = n / heads; b < s.B; b += sequences) {
-      for (std::int64_t g = n % heads; g < groups; g += heads) one(b, g * together);
-    }
+// What a worker computes, one after the other: the heads of sequence b from `first` on that are computed together: one, or all
+// where a network mixes them.
+struct HeadsAt {
+  std::int64_t b, first;
+};
+// Those that add to the same numbers of the gradient of a bias go one after the other, in order.
+class Lines {
+ public:
+  Lines(const AttendShape& s, const Terms& t, const PairRows<float>& dbias)
+      : together_(t.mixes() ? s.H : 1),
+        groups_(s.H / together_),
+        B_(s.B),
+        sequences_(dbias.data && dbias.batch == 0 ? 1 : s.B),
+        heads_(dbias.data && dbias.head == 0 ? 1 : groups_) {}
+  std::int64_t together() const { return together_; }
+  std::int64_t count() const { return sequences_ * heads_; }
+  std::int64_t length() const { return B_ / sequences_ * (groups_ / heads_); }
+  HeadsAt at(std::int64_t line, std::int64_t n) const {
+    const std::int64_t each = groups_ / heads_;
+    return {line / heads_ + n / each * sequences_, (line % heads_ + n % each * heads_) * together_};
+  }
+
+ private:
+  const std::int64_t together_, groups_, B_, sequences_, heads_;
+};
+
+// compute(tasks, next) on each of the threads, which asks for what is next until there is no more: so a thread makes its
+// arrays once. fill(task, b, h) adds to a head what the direction needs.
+template <class Compute, class Fill>
+void each_task(const AttendShape& s, const Terms& t, const Lines& lines, const Compute& compute,
+               const Fill& fill) {
+  std::atomic<std::int64_t> begun = 0;
+  parallel_for(std::min<std::int64_t>(lines.count(), thread_count()), [&](std::int64_t) {
+    std::vector<HeadTask> tasks(std::size_t(lines.together()));
+    std::int64_t line = 0, n = lines.length();
+    compute(tasks, [&](std::span<HeadTask> heads) {
+      if (n == lines.length()) line = begun++, n = 0;
+      if (line >= lines.count()) return false;
+      const HeadsAt at = lines.at(line, n++);
+      for (std::size_t g = 0; g < heads.size(); ++g) {
+        const std::int64_t h = at.first + std::int64_t(g);
+        heads[g] = head_task(s, t, at.b, h);
+        fill(heads[g], at.b, h);
+      }
+      return true;
+    });
   });
 }
 
@@ -178,16 +220,14 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
   check_terms(s, terms);
   check_extras(s, terms, extras);
   if (s.B == 0 || s.H == 0) return;
-  each_task(s, terms, {}, [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
-    for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
-      HeadTask& task = tasks[std::size_t(g)];
-      const std::int64_t h = first + g, of = s.key_head(h);
-      task.q = rows(q, b, h), task.k = rows(k, b, of), task.v = rows(v, b, of), task.out = rows(out, b, h);
-      task.extras = head_extras(extras, {}, b, h);
-      task.lse = lse + (b * s.H + h) * s.queries;
-    }
-    HWY_DYNAMIC_DISPATCH(AttendHeads)(tasks);
-  });
+  each_task(s, terms, Lines(s, terms, {}), HWY_DYNAMIC_DISPATCH(AttendHeads),
+            [&](HeadTask& task, std::int64_t b, std::int64_t h) {
+              const std::int64_t of = s.key_head(h);
+              task.q = rows(q, b, h), task.k = rows(k, b, of), task.v = rows(v, b, of);
+              task.out = rows(out, b, h);
+              task.extras = head_extras(extras, {}, b, h);
+              task.lse = lse + (b * s.H + h) * s.queries;
+            });
 }
 
 void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& terms,
@@ -214,20 +254,16 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
   SharedGradients shared(s.B, s.H, s.keys, dterms);
   GroupGradients dk(s, s.K + s.beside, grad.dk), dv(s, s.D, grad.dv);
   std::vector<double> dsinks(grad.dextras.sinks ? std::size_t(s.B * s.H) : 0);
-  each_task(s, terms, grad.dextras.bias,
-            [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
-              for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
-                HeadTask& task = tasks[std::size_t(g)];
-                const std::int64_t h = first + g, n = b * s.H + h, of = s.key_head(h);
-                task.q = rows(f.q, b, h), task.k = rows(f.k, b, of), task.v = rows(f.v, b, of);
-                task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
-                task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
-                task.lse = const_cast<float*>(f.lse) + n * s.queries;
-                task.dterms = head_gradients(s, shared, {b, h});
-                task.extras = head_extras(f.extras, grad.dextras, b, h);
-                if (!dsinks.empty()) task.extras.dsink = &dsinks[std::size_t(n)];
-              }
-              HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks);
+  each_task(s, terms, Lines(s, terms, grad.dextras.bias), HWY_DYNAMIC_DISPATCH(AttendHeadsBackward),
+            [&](HeadTask& task, std::int64_t b, std::int64_t h) {
+              const std::int64_t n = b * s.H + h, of = s.key_head(h);
+              task.q = rows(f.q, b, h), task.k = rows(f.k, b, of), task.v = rows(f.v, b, of);
+              task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
+              task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
+              task.lse = const_cast<float*>(f.lse) + n * s.queries;
+              task.dterms = head_gradients(s, shared, {b, h});
+              task.extras = head_extras(f.extras, grad.dextras, b, h);
+              if (!dsinks.empty()) task.extras.dsink = &dsinks[std::size_t(n)];
             });
   shared.collect(), dk.collect(), dv.collect();
   for (std::size_t n = 0; n < dsinks.size(); ++n)

@@ -16,6 +16,10 @@ namespace gnomon::HWY_NAMESPACE {
 class Distances : public Packed {
  public:
   using Packed::Packed;
+  void start() {
+    Packed::start();
+    delta_.clear();
+  }
   // ln(1 + rate·|δ|)
   struct Warp {
     float rate;

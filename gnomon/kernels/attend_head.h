@@ -1,4 +1,7 @@
 #pragma once
+#include <functional>
+#include <span>
+
 #include "gnomon/kernels/terms.h"
 
 namespace gnomon {
@@ -29,6 +32,7 @@ struct HeadExtras {
   Strided<const float> instead;
   bool of_weights;
 };
+// A head of a sequence to be computed.
 struct HeadTask {
   AttendShape shape;
   Strided<float> q, k, v, out, dout, dq, dk, dv;
@@ -40,5 +44,7 @@ struct HeadTask {
   HeadArrays terms, dterms;
   HeadExtras extras;
 };
+// Overwrites the tasks with those that are next; false: there are no more.
+using NextTasks = std::function<bool(std::span<HeadTask>)>;
 
 }  // namespace gnomon

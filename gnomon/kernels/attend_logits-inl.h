@@ -94,6 +94,7 @@ class Logits : public Distances {
 
   // Kinds refer to this head, so it stays where it is from here on.
   void prepare() {
+    start();
     pack_transposed(t_.k, s_.keys, s_.K, k_t_);
     logits_.resize(bq_ * ld_);
     kinds_.start(*this);

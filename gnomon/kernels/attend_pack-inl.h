@@ -55,6 +55,10 @@ class Packed : public Tiles {
   // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
   // becomes 0: nobody sees it, whatever it holds.
 
+  // Rows of a head are too short, and too far apart, for what the processor fetches of itself.
+  static void fetch(const float* row, std::int64_t width) {
+    for (std::int64_t c = 0; c < width; c += 16) hwy::Prefetch(row + c);
+  }
   struct Extents {
     std::int64_t n, width, padded;
   };
@@ -63,7 +67,9 @@ class Packed : public Tiles {
     to.resize(e.n * e.padded);
     float* row = to.data();
     auto tame = all_lanes();
+    constexpr std::int64_t kAhead = 8;
     for (std::int64_t t = 0; t < e.n; ++t, row += e.padded) {
+      if (t + kAhead < e.n) fetch(x.row(t + kAhead), e.width);
       if (padding && padding[t]) {
         std::fill_n(row, e.padded, 0.0f);
         continue;
@@ -81,6 +87,7 @@ class Packed : public Tiles {
     to.resize(width * keys_);
     const std::int64_t whole_rows = kTransposed > 1 ? n / N_ * N_ : 0, whole_columns = width / 4 * 4;
     for (std::int64_t t = 0; t < whole_rows; t += N_) {
+      for (std::int64_t r = t + N_; r < std::min(n, t + 2 * N_); ++r) fetch(x.row(r), width);
       for (std::int64_t c = 0; c < whole_columns; c += 4) transpose(x, t, c, &to[c * keys_ + t], keys_);
     }
     for (std::int64_t t = 0; t < n; ++t) {
@@ -154,7 +161,7 @@ class Packed : public Tiles {
       to[(at.i0 + shift_) * width.given + n] += from[n / width.given * width.padded + n % width.given];
   }
 
-  // Rows of queries of a tile, of keys and of values.
+  // Rows of queries of a tile, of keys and of values; of what the output of the tile gets back.
   Scratch q_, k_, k_t_, v_, v_t_, dout_;
   // Of a tile: logits, which become weights; the output; the gradient of the weights, which becomes that of the logits; and
   // that of the score, where it is another.

@@ -65,24 +65,24 @@ class Head : public Logits {
     prepare();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
     pack_keys();
-    pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
     dp_.resize(bq_ * ld_), mean_.resize(bq_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
   }
   void begin_backward(std::int64_t i0, std::int64_t ni) {
     begin_rows(i0, ni);
+    pack_rows({t_.dout.row(i0), t_.dout.step}, {ni, s_.D, Dp_}, 1, nullptr, dout_);
     dq_.assign(bq_ * Kp_, 0.0f);
     // No sum divides what the stick leaves; 0·lse is NaN where the row is.
-    for (std::int64_t i = i0; i < i0 + ni; ++i)
-      mean_[std::size_t(i - i0)] = sticks() ? 0 * t_.lse[i] : dot(t_.dout.row(i), t_.out.row(i), s_.D);
+    for (std::int64_t a = 0; a < ni; ++a)
+      mean_[a] = sticks() ? 0 * t_.lse[i0 + a] : dot(t_.dout.row(i0 + a), t_.out.row(i0 + a), s_.D);
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.begin_gradients(); }) kind.begin_gradients();
     });
   }
   // From the logits to their gradient, and that of what was added to the score but by the network that mixes heads.
   void backward_to_score(const Tile& tile) {
-    times_columns(tile, {&dout_[tile.i0 * Dp_], Dp_, 1}, v_t_, s_.D, dp_);
+    times_columns(tile, {dout_.data(), Dp_, 1}, v_t_, s_.D, dp_);
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.give_back(tile); }) kind.give_back(tile);
     });
@@ -97,8 +97,7 @@ class Head : public Logits {
   const float* ds(std::int64_t a) const { return &dp_[a * ld_]; }
   float* dscore(std::int64_t a) { return &dscore_[a * ld_]; }
   void backward(const Tile& tile) {
-    const float* dout = &dout_[tile.i0 * Dp_];
-    columns_times(tile, logits_.data(), dout, Dp_, &dv_[tile.j0 * Dp_]);
+    columns_times(tile, logits_.data(), dout_.data(), Dp_, &dv_[tile.j0 * Dp_]);
     score_backward(tile);
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.backward(tile); }) kind.backward(tile);
@@ -161,6 +160,26 @@ class Head : public Logits {
     return hn::AllTrue(F(), defined);
   }
 
+  // What row r looks at gets what is added late, the rest of its vectors −∞; the largest in each lane.
+  V look(const Seen& r, const Late& bias, float* s) const {
+    const V lowest = set(kMinusInfinity);
+    V top = lowest;
+    std::int64_t b = 0;
+    const auto keep = [&](V v) {
+      hn::StoreU(v, F(), s + b);
+      top = hn::Max(top, v);
+    };
+    for (; b < r.from; b += N_) {
+      const V v =
+          hn::IfThenElse(hn::FirstN(F(), std::size_t(r.from - b)), lowest, bias(hn::LoadU(F(), s + b), b));
+      keep(r.n - b < N_ ? hn::IfThenElse(hn::FirstN(F(), std::size_t(r.n - b)), v, lowest) : v);
+    }
+    for (; b + N_ <= r.n; b += N_) keep(bias(hn::LoadU(F(), s + b), b));
+    if (b < r.n)
+      keep(hn::IfThenElse(hn::FirstN(F(), std::size_t(r.n - b)), bias(hn::LoadU(F(), s + b), b), lowest));
+    return top;
+  }
+
   // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled
   // when the maximum m grows. Columns that the row does not see become 0. A logit that is no number makes m NaN, and
   // so the sum and the output.
@@ -168,8 +187,6 @@ class Head : public Logits {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
     Late bias = late_bias(tile, a);
-    const V lowest = set(kMinusInfinity);
-    V top = lowest;
     bool defined;
     if (t_.extras.instead.data) {
       const float* instead = at(t_.extras.instead, tile, a);
@@ -180,13 +197,7 @@ class Head : public Logits {
     } else {
       defined = sure() || all_defined(bias, s, from, n, sticks());
     }
-    for (std::int64_t b = 0; b < n; b += N_) {
-      V v = bias(hn::LoadU(F(), s + b), b);
-      if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
-      if (b < from) v = hn::IfThenElse(hn::FirstN(F(), from - b), lowest, v);
-      hn::StoreU(v, F(), s + b);
-      top = hn::Max(top, v);
-    }
+    const V top = look({a, from, n}, bias, s);
     if (t_.extras.logits.data)
       std::copy(s + from, s + std::max(from, n), at(t_.extras.logits, tile, a) + from);
     const float high = summed() ? std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top))) : most;
@@ -231,21 +242,23 @@ class Head : public Logits {
     Late bias = late_bias(tile, a);
     const bool may_hide = late_extras();
     if (may_hide) add_extras(tile, {a, from, n}, std::exchange(bias, {}));
-    const V mean = set(mean_[std::size_t(a)]);
+    const V mean = set(mean_[a]);
+    const auto both = [&](std::int64_t b) HWY_ATTR {
+      const V p = weight(hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse)));
+      return std::pair(p, hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)));
+    };
     std::int64_t b = 0;
+    for (; from == 0 && !may_hide && b + N_ <= n; b += N_) {
+      const auto [p, ds] = both(b);
+      hn::StoreU(p, F(), s + b), hn::StoreU(ds, F(), dp + b);
+    }
     for (; b < n; b += N_) {
-      V p = first(weight(hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
-      V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
-      if (b < from) {
-        p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
-        ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
-      }
-      if (may_hide) {
-        const Mask hides = hn::Eq(hn::LoadU(F(), s + b), set(kMinusInfinity));
-        p = hn::IfThenZeroElse(hides, p), ds = hn::IfThenZeroElse(hides, ds);
-      }
-      hn::StoreU(p, F(), s + b);
-      hn::StoreU(ds, F(), dp + b);
+      auto [p, ds] = both(b);
+      Mask looks = hn::FirstN(F(), std::size_t(n - b));
+      if (b < from) looks = hn::AndNot(hn::FirstN(F(), std::size_t(from - b)), looks);
+      if (may_hide) looks = hn::AndNot(hn::Eq(hn::LoadU(F(), s + b), set(kMinusInfinity)), looks);
+      hn::StoreU(hn::IfThenElseZero(looks, p), F(), s + b);
+      hn::StoreU(hn::IfThenElseZero(looks, ds), F(), dp + b);
     }
     if (std::isnan(lse)) {  // of NaN hn::Exp made 0; ds is NaN by the mean
       each_run(tile, a, [&](std::int64_t begin, std::int64_t run_end) {

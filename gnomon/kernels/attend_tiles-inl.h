@@ -32,14 +32,14 @@ struct Panel {
 struct Columns {
   std::int64_t b0, n, a0, width, start;
 };
-// Its members are open to the kinds of terms (attend_terms-inl.h).
+// One head after the other, all of one call: the task that is referred to is overwritten, and start() takes it up. So the
+// memory of the arrays is asked for once. Its members are open to the kinds of terms (attend_terms-inl.h).
 class Tiles {
  public:
   explicit Tiles(const HeadTask& t)
       : t_(t),
         s_(t.shape),
         N_(lanes()),
-        shift_(s_.place(0)),
         bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
         bk_(s_.key_tile ? s_.key_tile : 128),
         Kp_(round_up(s_.K, N_)),
@@ -47,8 +47,12 @@ class Tiles {
         keys_(round_up(s_.keys, N_) + N_),
         ld_(round_up(bk_, 2 * N_) + 2 * N_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
-        zero_(s_.place(s_.queries) + bq_ + 2 * N_),
         span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
+  void start() {
+    shift_ = s_.place(0);
+    zero_ = s_.place(s_.queries) + bq_ + 2 * N_;
+    tame_ = true;
+  }
 
   Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
     return {i0, ni, j0, nj, ni + nj - 1};
@@ -90,11 +94,7 @@ class Tiles {
   }
   // e^x, of a logit less the largest; 0 below 2^−100, which beside a weight of 1 and values below 2^50 adds nothing that
   // float32 holds. Some processors take a hundred times as long for a product with a subnormal number.
-  static constexpr float kNothing = -69.314718f;
-  V weight(V x) const {
-    const V p = hn::Exp(F(), x);
-    return tame_ ? hn::IfThenElseZero(hn::Ge(x, set(kNothing)), p) : p;
-  }
+  V weight(V x) const { return tame_ ? exp_or_nothing(x) : hn::Exp(F(), x); }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
 
   float dot(const float* a, const float* b, std::int64_t n) const {
@@ -195,11 +195,12 @@ class Tiles {
 
   const HeadTask& t_;
   const AttendShape& s_;
-  const std::int64_t N_, shift_, bq_, bk_, Kp_, Dp_;
+  const std::int64_t N_, bq_, bk_, Kp_, Dp_;
   const std::int64_t keys_;      // length of a packed row over keys, with room for whole vectors
   const std::int64_t ld_, ldg_;  // steps of the rows of a tile and of a band
-  const std::int64_t zero_;      // entry of e = 0 of an array in the order of e
-  const std::int64_t span_;      // its length; with places, that of an array in the caller's order
+  const std::int64_t span_;      // length of an array in the order of e; with places, in the caller's order
+  std::int64_t shift_ = 0;       // place of query 0
+  std::int64_t zero_ = 0;        // entry of e = 0 of an array in the order of e
   bool tame_ = true;             // so far, everything that was packed
   Scratch band_, key_band_;
 };

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "gnomon/core/parallel.h"
 #include "tests/support/support.h"
 
 namespace gnomon {
@@ -268,6 +270,33 @@ TEST_P(Attend, LargeLogitsStayFiniteAndTheBitsRepeat) {
   for (const float x : a.out) ASSERT_TRUE(std::isfinite(x));
   EXPECT_EQ(a.out, b.out);
   EXPECT_EQ(a.dk, b.dk);
+}
+
+// A thread computes one head after the other in the same arrays. Numbers that are none, or beyond what fast ways allow, are the
+// affair of their sequence; so is the place of its queries.
+TEST_P(Attend, AHeadLeavesNothingToTheNext) {
+  const int threads = thread_count();
+  set_thread_count(1);
+  for (const unsigned terms : {0u, unsigned(kDistance), 31u}) {
+    Problem c({.B = 3, .H = 2, .queries = 30, .keys = 40, .K = 12, .D = 20, .scale = 0.2f, .causal = true},
+              terms);
+    const std::vector<std::int64_t> firsts{3, 10, 7};
+    if (!terms) c.shape.firsts = firsts.data();  // terms by distance need the same place in all
+    const Fused tame(c);
+    for (Floats* x : {&c.q, &c.k, &c.v, &c.dout}) {
+      const std::size_t of_sequence = x->size() / 3;
+      (*x)[of_sequence / 2] = std::numeric_limits<float>::quiet_NaN();
+      (*x)[of_sequence - 1] = 0x1p90f;
+    }
+    const Fused wild(c);
+    const auto same = [](const Floats& x, const Floats& y) {
+      for (std::size_t i = x.size() / 3; i < x.size(); ++i) ASSERT_EQ(x[i], y[i]) << i;
+    };
+    EXPECT_TRUE(std::any_of(wild.out.begin(), wild.out.end(), [](float x) { return std::isnan(x); }));
+    same(tame.out, wild.out), same(tame.lse, wild.lse), same(tame.dq, wild.dq), same(tame.dk, wild.dk),
+        same(tame.dv, wild.dv);
+  }
+  set_thread_count(threads);
 }
 
 TEST(AttendChecks, TermsThatDoNotReachAreRefused) {

@@ -49,7 +49,7 @@ class AtWork<ValueTerm> : public TermAtWork {
     if (gradient()) drows_.assign(span_ * Dp_, 0.0f);
   }
   void give_back(const Tile& tile) {
-    const float* dout = &head_.dout_[tile.i0 * Dp_];
+    const float* dout = head_.dout_.data();
     if (t_.places) {
       return each_pair(tile, [&](std::int64_t a, std::int64_t b, std::int64_t x) {
         head_.dp_[a * ld_ + b] += head_.dot(dout + a * Dp_, &rows_[x], Dp_);
@@ -63,7 +63,7 @@ class AtWork<ValueTerm> : public TermAtWork {
   }
   void backward(const Tile& tile) {
     if (!gradient()) return;
-    const float* dout = &head_.dout_[tile.i0 * Dp_];
+    const float* dout = head_.dout_.data();
     if (t_.places) {
       return each_pair(tile, [&](std::int64_t a, std::int64_t b, std::int64_t x) {
         head_.add(head_.logits(a)[b], dout + a * Dp_, Dp_, &drows_[x]);
