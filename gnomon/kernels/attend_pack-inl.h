@@ -6,6 +6,7 @@
 #define GNOMON_KERNELS_ATTEND_PACK_INL_H_
 #endif
 #include "gnomon/kernels/attend_tiles-inl.h"
+#include "gnomon/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -14,40 +15,6 @@ struct Queries {
   std::int64_t i0, ni;
 };
 
-#if HWY_TARGET == HWY_SCALAR
-inline constexpr int kTransposed = 1;  // columns that transpose() takes; 1: it does not
-HWY_INLINE void transpose(const Strided<float>&, std::int64_t, std::int64_t, float*, std::int64_t) {}
-#else
-inline constexpr int kTransposed = 4;
-// Columns c..c+4 of the rows t, t + 4, t + 8 ..., side by side.
-template <class D>
-HWY_INLINE hn::Vec<D> every_fourth(D d, const Strided<float>& x, std::int64_t t, std::int64_t c) {
-  if constexpr (hn::MaxLanes(D()) <= 4) {
-    return hn::LoadU(d, x.row(t) + c);
-  } else {
-    const hn::Half<D> half;
-    const std::int64_t rows = std::int64_t(hn::Lanes(half));
-    return hn::Combine(d, every_fourth(half, x, t + rows, c), every_fourth(half, x, t, c));
-  }
-}
-// to[n·step + r] = x[t + r, c + n] for a vector of rows and four columns.
-HWY_INLINE void transpose(const Strided<float>& x, std::int64_t t, std::int64_t c, float* to,
-                          std::int64_t step) {
-  const F d;
-  const hn::Repartition<std::uint64_t, F> two;
-  const V r0 = every_fourth(d, x, t, c), r1 = every_fourth(d, x, t + 1, c);
-  const V r2 = every_fourth(d, x, t + 2, c), r3 = every_fourth(d, x, t + 3, c);
-  const auto low01 = hn::BitCast(two, hn::InterleaveLower(d, r0, r1)),
-             low23 = hn::BitCast(two, hn::InterleaveLower(d, r2, r3));
-  const auto high01 = hn::BitCast(two, hn::InterleaveUpper(d, r0, r1)),
-             high23 = hn::BitCast(two, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(two, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(two, low01, low23)), d, to + step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(two, high01, high23)), d, to + 2 * step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(two, high01, high23)), d, to + 3 * step);
-}
-#endif
-
 class Packed : public Tiles {
  public:
   using Tiles::Tiles;
@@ -55,10 +22,6 @@ class Packed : public Tiles {
   // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
   // becomes 0: nobody sees it, whatever it holds.
 
-  // Rows of a head are too short, and too far apart, for what the processor fetches of itself.
-  static void fetch(const float* row, std::int64_t width) {
-    for (std::int64_t c = 0; c < width; c += 16) hwy::Prefetch(row + c);
-  }
   struct Extents {
     std::int64_t n, width, padded;
   };
@@ -85,15 +48,7 @@ class Packed : public Tiles {
   // Of keys.
   void pack_transposed(const Strided<float>& x, std::int64_t n, std::int64_t width, Scratch& to) const {
     to.resize(width * keys_);
-    const std::int64_t whole_rows = kTransposed > 1 ? n / N_ * N_ : 0, whole_columns = width / 4 * 4;
-    for (std::int64_t t = 0; t < whole_rows; t += N_) {
-      for (std::int64_t r = t + N_; r < std::min(n, t + 2 * N_); ++r) fetch(x.row(r), width);
-      for (std::int64_t c = 0; c < whole_columns; c += 4) transpose(x, t, c, &to[c * keys_ + t], keys_);
-    }
-    for (std::int64_t t = 0; t < n; ++t) {
-      const float* row = x.row(t);
-      for (std::int64_t c = t < whole_rows ? whole_columns : 0; c < width; ++c) to[c * keys_ + t] = row[c];
-    }
+    transpose({x.data, x.step, n, width}, to.data(), keys_);
     for (std::int64_t c = 0; c < width; ++c) {
       std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
       for (std::int64_t t = 0; t_.padding && t < n; ++t) {

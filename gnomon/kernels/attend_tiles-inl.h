@@ -41,7 +41,7 @@ class Tiles {
         s_(t.shape),
         N_(lanes()),
         bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
-        bk_(s_.key_tile ? s_.key_tile : 128),
+        bk_(s_.key_tile ? s_.key_tile : 192),
         Kp_(round_up(s_.K, N_)),
         Dp_(round_up(s_.D, N_)),
         keys_(round_up(s_.keys, N_) + N_),

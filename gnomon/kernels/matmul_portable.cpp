@@ -16,6 +16,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include "gnomon/kernels/product-inl.h"
+#include "gnomon/kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -23,29 +24,11 @@ namespace gnomon::HWY_NAMESPACE {
 inline std::int64_t panel_width() { return 2 * lanes(); }
 portable::BlockTile RegisterTileShape() { return {kRows, panel_width()}; }
 
-// Columns of b that lie in memory as rows: four of them by a vector of numbers at a time, what is left one by one.
-void turn_into(float* panel, const portable::BlockSource& b, std::int64_t k, std::int64_t columns) {
-  const F d;
-  const std::int64_t width = panel_width(), whole = k / lanes() * lanes(), fours = columns / 4 * 4;
-  HWY_ALIGN float four[4 * 16];
-  for (std::int64_t j = 0; j < fours; j += 4) {
-    const float* from = b.data + j * b.column;
-    for (std::int64_t p = 0; p < whole; p += lanes(), from += lanes()) {
-      hn::StoreInterleaved4(hn::LoadU(d, from), hn::LoadU(d, from + b.column),
-                            hn::LoadU(d, from + 2 * b.column), hn::LoadU(d, from + 3 * b.column), d, four);
-      for (std::int64_t q = 0; q < lanes(); ++q) std::memcpy(panel + (p + q) * width + j, four + 4 * q, 16);
-    }
-  }
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t p = j < fours ? whole : 0; p < k; ++p) panel[p * width + j] = b.data[p + j * b.column];
-  }
-}
-
 // The first `columns` columns of b (k,·) side by side, the rest of the panel 0.
 void PackPanel(const portable::BlockSource& b, std::int64_t k, std::int64_t columns, float* panel) {
   const std::int64_t width = panel_width();
   if (columns < width) std::fill_n(panel, k * width, 0.0f);
-  if (b.column != 1) return turn_into(panel, b, k, columns);
+  if (b.column != 1) return transpose({b.data, b.column, columns, k}, panel, width);
   for (std::int64_t p = 0; p < k; ++p)
     std::memcpy(panel + p * width, b.data + p * b.row, std::size_t(columns) * sizeof(float));
 }
