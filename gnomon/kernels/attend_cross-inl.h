@@ -17,6 +17,7 @@ class QueriesByDistance : public TermAtWork {
   QueriesByDistance(Distances& head, const float* rows, std::int64_t width, float factor)
       : TermAtWork(head), width_(width), padded_(round_up(width, N_)) {
     head_.pack_distances(rows, width, factor, rows_, transposed_);
+    head_.by_distance_ = true;
   }
   std::int64_t padded() const { return padded_; }
   void add(const Tile& tile, const Scratch& numbers) {
@@ -30,8 +31,8 @@ class QueriesByDistance : public TermAtWork {
     }
     head_.each_panel(tile, [&](const Panel& panel) {
       product({panel.m, panel.width, width_}, {&numbers[panel.a0 * padded_], padded_, 1},
-              transposed_.data() + panel.start, span_, head_.band_.data(), ldg_, false);
-      head_.from_band(panel, head_.logits_.data());
+              transposed_.data() + panel.start, span_, head_.by_distance(head_.logits_, panel), ld_ + 1,
+              true);
     });
   }
 
@@ -51,12 +52,11 @@ class QueriesByDistance : public TermAtWork {
       });
     }
     head_.each_panel(tile, [&](const Panel& panel) {
-      head_.to_band(panel, head_.dp_.data());
-      const float* band = head_.band_.data();
-      product({panel.m, padded_, panel.width}, {band, ldg_, 1}, rows_.data() + panel.start * padded_, padded_,
-              &dnumbers[panel.a0 * padded_], padded_, true);
+      const float* ds = head_.by_distance(head_.dp_, panel);
+      product({panel.m, padded_, panel.width}, {ds, ld_ + 1, 1}, rows_.data() + panel.start * padded_,
+              padded_, &dnumbers[panel.a0 * padded_], padded_, true);
       if (drows_.empty()) return;
-      product({panel.width, padded_, panel.m}, {band, 1, ldg_}, &numbers[panel.a0 * padded_], padded_,
+      product({panel.width, padded_, panel.m}, {ds, 1, ld_ + 1}, &numbers[panel.a0 * padded_], padded_,
               drows_.data() + panel.start * padded_, padded_, true);
     });
   }

@@ -39,7 +39,7 @@ class Logits : public Distances {
   void score(const Tile& tile) {
     auto& far = kinds_.of<FarTerm>();
     if (!far || far->reach_of(tile) != Reach::far)
-      times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
+      times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_.data());
     if (far) far->score(tile);
   }
   // The totals of each row that its sums along the keys need: of the score, then of what the stick is broken by.
@@ -96,7 +96,7 @@ class Logits : public Distances {
   void prepare() {
     start();
     pack_transposed(t_.k, s_.keys, s_.K, k_t_);
-    logits_.resize(bq_ * ld_);
+    logits_.resize(bq_ * ld_, margin_);
     kinds_.start(*this);
     adds_to_rows_ = kinds_.any([]<class Kind>(const Kind&) { return AddsToRows<Kind>; });
   }

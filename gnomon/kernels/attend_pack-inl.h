@@ -120,7 +120,8 @@ class Packed : public Tiles {
   Scratch q_, k_, k_t_, v_, v_t_, dout_;
   // Of a tile: logits, which become weights; the output; the gradient of the weights, which becomes that of the logits; and
   // that of the score, where it is another.
-  Scratch logits_, out_, dp_, dscore_;
+  TileRows logits_, dp_;
+  Scratch out_, dscore_;
   Scratch dq_, dk_, dv_;
 };
 

@@ -46,6 +46,7 @@ class Head : public Logits {
   }
   void forward(const Tile& tile) {
     for (std::int64_t a = 0; a < tile.ni; ++a) soften(tile, a, most_[a], total_[a], &out_[a * Dp_]);
+    logits_.clear_margin();
     rows_times(tile, logits_.data(), &v_[tile.j0 * Dp_], Dp_, out_.data());
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.give(tile); }) kind.give(tile);
@@ -65,7 +66,7 @@ class Head : public Logits {
     prepare();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
     pack_keys();
-    dp_.resize(bq_ * ld_), mean_.resize(bq_);
+    dp_.resize(bq_ * ld_, margin_), mean_.resize(bq_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
   }
@@ -82,14 +83,15 @@ class Head : public Logits {
   }
   // From the logits to their gradient, and that of what was added to the score but by the network that mixes heads.
   void backward_to_score(const Tile& tile) {
-    times_columns(tile, {dout_.data(), Dp_, 1}, v_t_, s_.D, dp_);
+    times_columns(tile, {dout_.data(), Dp_, 1}, v_t_, s_.D, dp_.data());
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.give_back(tile); }) kind.give_back(tile);
     });
     for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
+    logits_.clear_margin(), dp_.clear_margin();
     // logits_ now holds p, dp_ holds ds.
     if (!separate()) return;
-    std::copy_n(dp_.begin(), tile.ni * ld_, dscore_.begin());
+    std::copy_n(dp_.data(), tile.ni * ld_, dscore_.begin());
     kinds_.each([&](auto& kind) {
       if constexpr (requires { kind.to_score(tile); }) kind.to_score(tile);
     });
@@ -131,6 +133,8 @@ class Head : public Logits {
   }
 
  private:
+  // Behind what it sees, a row becomes 0 up to here.
+  std::int64_t end_of_row(const Tile& tile) const { return by_distance_ ? ld_ : round_up(tile.nj, 2 * N_); }
   // Whether weights are divided by their sum.
   bool summed() const { return !sticks() && !t_.extras.of_weights; }
   // The gradient of the score is not that of the logits.
@@ -185,7 +189,7 @@ class Head : public Logits {
   // so the sum and the output.
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
-    const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
+    const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = end_of_row(tile);
     Late bias = late_bias(tile, a);
     bool defined;
     if (t_.extras.instead.data) {
@@ -236,7 +240,7 @@ class Head : public Logits {
   // Row a: logits_ from s to p, dp_ from dp to ds.
   void soften_backward(const Tile& tile, std::int64_t a) {
     float *s = &logits_[a * ld_], *dp = &dp_[a * ld_];
-    const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
+    const std::int64_t i = tile.i0 + a, end = end_of_row(tile);
     const float lse = t_.lse[i];
     const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
     Late bias = late_bias(tile, a);
@@ -292,9 +296,9 @@ class Head : public Logits {
     auto& far = kinds_.of<FarTerm>();
     if (far) far->score_backward(tile);
     if (far && far->reach_of(tile) == Reach::far) return;
-    const Scratch& ds = separate() ? dscore_ : dp_;
-    columns_times(tile, ds.data(), q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
-    rows_times(tile, ds.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
+    const float* ds = separate() ? dscore_.data() : dp_.data();
+    columns_times(tile, ds, q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
+    rows_times(tile, ds, &k_[tile.j0 * Kp_], Kp_, dq_.data());
   }
 
   const bool mixed_;

@@ -25,13 +25,31 @@ struct Tile {
 // begins at `start` of an array over distances. Few rows waste little of the band.
 struct Panel {
   std::int64_t a0, m, n, width, start;
-  std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
 };
 // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
 // b − b0 − a + ni − 1 of a band that begins at `start`.
 struct Columns {
   std::int64_t b0, n, a0, width, start;
 };
+// The rows of a tile, with room before the first; what is read before it is written is 0.
+class TileRows {
+ public:
+  void resize(std::int64_t numbers, std::int64_t margin) {
+    if (const auto wanted = std::size_t(margin + numbers); memory_.size() != wanted)
+      memory_.assign(wanted, 0.0f);
+    margin_ = margin;
+  }
+  float* data() { return memory_.data() + margin_; }
+  const float* data() const { return memory_.data() + margin_; }
+  float& operator[](std::int64_t n) { return data()[n]; }
+  const float& operator[](std::int64_t n) const { return data()[n]; }
+  void clear_margin() { std::fill_n(memory_.data(), margin_, 0.0f); }
+
+ private:
+  Scratch memory_;
+  std::int64_t margin_ = 0;
+};
+
 // One head after the other, all of one call: the task that is referred to is overwritten, and start() takes it up. So the
 // memory of the arrays is asked for once. Its members are open to the kinds of terms (attend_terms-inl.h).
 class Tiles {
@@ -41,11 +59,13 @@ class Tiles {
         s_(t.shape),
         N_(lanes()),
         bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
-        bk_(s_.key_tile ? s_.key_tile : 192),
+        bk_(s_.key_tile ? s_.key_tile
+                        : std::min<std::int64_t>(192, round_up(std::max<std::int64_t>(1, s_.keys), 2 * N_))),
         Kp_(round_up(s_.K, N_)),
         Dp_(round_up(s_.D, N_)),
         keys_(round_up(s_.keys, N_) + N_),
-        ld_(round_up(bk_, 2 * N_) + 2 * N_),
+        margin_(round_up(kRows + N_, 2 * N_)),
+        ld_(round_up(bk_, 2 * N_) + margin_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
         span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
   void start() {
@@ -110,12 +130,12 @@ class Tiles {
   }
 
   // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
-  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, Scratch& c) const {
+  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, float* c) const {
     const float* b = &right[tile.j0];
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
-      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, &c[a * ld_], ld_,
+      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, c + a * ld_, ld_,
               false);
     }
   }
@@ -156,31 +176,16 @@ class Tiles {
   }
 
   template <class Body>
-  void each_panel(const Tile& tile, const Body& f) {
-    constexpr std::int64_t kPanel = 2 * kRows;
-    band_.resize(kPanel * ldg_);
-    for (std::int64_t a0 = 0; a0 < tile.ni; a0 += kPanel) {
-      const std::int64_t m = std::min(kPanel, tile.ni - a0), n = visible(tile, a0 + m - 1);
+  void each_panel(const Tile& tile, const Body& f) const {
+    for (std::int64_t a0 = 0; a0 < tile.ni; a0 += kRows) {
+      const std::int64_t m = std::min<std::int64_t>(kRows, tile.ni - a0), n = visible(tile, a0 + m - 1);
       if (n > 0) f(Panel{a0, m, n, m + n - 1, zero_ + tile.j0 - (tile.i0 + a0 + m - 1 + shift_)});
     }
   }
-  // s[a,b] += band[a − a0, b − (a − a0) + m − 1]
-  void from_band(const Panel& panel, float* s) const {
-    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
-      const float* band = &band_[(a - panel.a0) * ldg_ + panel.at(a)];
-      float* row = s + a * ld_;
-      for (std::int64_t b = 0; b < panel.n; b += N_)
-        store(hn::Add(load(row + b, panel.n - b), load(band + b, panel.n - b)), row + b, panel.n - b);
-    }
-  }
-  // The other way, and 0 elsewhere. Columns that a row does not see hold 0 in s.
-  void to_band(const Panel& panel, const float* s) {
-    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
-      float* band = &band_[(a - panel.a0) * ldg_];
-      std::fill_n(band, panel.at(a), 0.0f);
-      std::copy_n(s + a * ld_, panel.n, band + panel.at(a));
-      std::fill(band + panel.at(a) + panel.n, band + round_up(panel.width, 2 * N_), 0.0f);
-    }
+  // The rows of a panel, each moved so far that a column of what is seen here is one distance: ld_ + 1 apart. What is beside
+  // a row of the tile is read as 0; what a product adds there, the softmax makes 0 again.
+  float* by_distance(TileRows& rows, const Panel& panel) const {
+    return rows.data() + panel.a0 * ld_ - (panel.m - 1);
   }
   template <class Body>
   void each_columns(const Tile& tile, const Body& f) {
@@ -197,12 +202,14 @@ class Tiles {
   const AttendShape& s_;
   const std::int64_t N_, bq_, bk_, Kp_, Dp_;
   const std::int64_t keys_;      // length of a packed row over keys, with room for whole vectors
+  const std::int64_t margin_;    // room beside each row of a tile, for the products by distance
   const std::int64_t ld_, ldg_;  // steps of the rows of a tile and of a band
   const std::int64_t span_;      // length of an array in the order of e; with places, in the caller's order
   std::int64_t shift_ = 0;       // place of query 0
   std::int64_t zero_ = 0;        // entry of e = 0 of an array in the order of e
   bool tame_ = true;             // so far, everything that was packed
-  Scratch band_, key_band_;
+  Scratch key_band_;
+  bool by_distance_ = false;  // some kind asks for by_distance()
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

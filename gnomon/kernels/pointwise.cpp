@@ -15,7 +15,7 @@
 #define HWY_TARGET_INCLUDE "gnomon/kernels/pointwise.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
-#include "gnomon/kernels/simd-inl.h"
+#include "gnomon/kernels/softplus-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -184,6 +184,15 @@ void SoftCapBackward(std::int64_t n, float cap, const float* y, float* dy) {
   });
 }
 
+void Softplus(std::int64_t n, float* x) {
+  each(n, [&](std::int64_t i, std::int64_t count)
+              HWY_ATTR { store(softplus(load(x + i, count)), x + i, count); });
+}
+void SoftplusBackward(std::int64_t n, const float* x, float* dx) {
+  each(n, [&](std::int64_t i, std::int64_t count)
+              HWY_ATTR { store(hn::Mul(load(dx + i, count), sigmoid(load(x + i, count))), dx + i, count); });
+}
+
 void Add(std::int64_t n, const float* a, const float* b, float* sum) {
   each(n, [&](std::int64_t i, std::int64_t count)
               HWY_ATTR { store(hn::Add(load(a + i, count), load(b + i, count)), sum + i, count); });
@@ -223,6 +232,8 @@ HWY_EXPORT(ClampedGateRow);
 HWY_EXPORT(ClampedGateRowBackward);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(SoftCapBackward);
+HWY_EXPORT(Softplus);
+HWY_EXPORT(SoftplusBackward);
 HWY_EXPORT(Add);
 HWY_EXPORT(Scale);
 HWY_EXPORT(SumOfSquares);
@@ -292,6 +303,17 @@ void soft_cap_backward(std::int64_t n, float cap, const float* y, float* dy) {
   check("soft_cap_backward", n, {{"y", y}, {"dy", dy}}), check_cap(cap);
   parallel_ranges(n, kGrain, [&](auto a, auto b) {
     HWY_DYNAMIC_DISPATCH(SoftCapBackward)(b - a, cap, y + a, dy + a);
+  });
+}
+
+void softplus(std::int64_t n, float* x) {
+  check("softplus", n, {{"x", x}});
+  parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Softplus)(b - a, x + a); });
+}
+void softplus_backward(std::int64_t n, const float* x, float* dx) {
+  check("softplus_backward", n, {{"x", x}, {"dx", dx}});
+  parallel_ranges(n, kGrain, [&](auto a, auto b) {
+    HWY_DYNAMIC_DISPATCH(SoftplusBackward)(b - a, x + a, dx + a);
   });
 }
 

@@ -30,6 +30,9 @@ void gate_backward(const Gate& shape, const float* x, const float* dy, float* dx
 void soft_cap(std::int64_t n, float cap, float* x);
 void soft_cap_backward(std::int64_t n, float cap, const float* y, float* dy);
 
+// x becomes ln(1 + eˣ). Backward from x as it was: dx becomes dx·σ(x).
+void softplus(std::int64_t n, float* x);
+void softplus_backward(std::int64_t n, const float* x, float* dx);
 void add(std::int64_t n, const float* a, const float* b, float* sum);  // sum = a + b; sum may be a or b
 void scale(std::int64_t n, float factor, float* x);                    // x *= factor
 

@@ -13,12 +13,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 // (a, b) → (a cos − b sin, a sin + b cos) for the pairs of H rows, `head` apart, of one token.
-void RotateHalves(std::int64_t pairs, const float* cos, const float* sin, float sign, std::int64_t H,
-                  std::int64_t head, float* x) {
-  for (std::int64_t i = 0, n = pairs; i < pairs; i += lanes(), n -= lanes()) {
-    const auto c = load(cos + i, n), s = hn::Mul(set(sign), load(sin + i, n));
+void RotateHalves(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
+  for (std::int64_t i = 0, n = r.pairs; i < r.pairs; i += lanes(), n -= lanes()) {
+    const auto c = load(r.cos + i, n), s = hn::Mul(set(sign), load(r.sin + i, n));
     for (std::int64_t h = 0; h < H; ++h) {
-      float *low = x + h * head + i, *high = low + pairs;
+      float *low = x + h * head + i, *high = low + r.gap;
       const auto a = load(low, n), b = load(high, n);
       store(hn::MulSub(a, c, hn::Mul(b, s)), low, n);
       store(hn::MulAdd(a, s, hn::Mul(b, c)), high, n);
@@ -56,6 +55,10 @@ namespace gnomon {
 HWY_EXPORT(RotateHalves);
 HWY_EXPORT(RotateAdjacent);
 
+void rotate_row(const RowRotation& r, int sign, float* x) {
+  HWY_DYNAMIC_DISPATCH(RotateHalves)(r, float(sign), 1, 0, x);
+}
+
 std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x) {
   check_extents(place, {{"B", rows.B, 0, kMostTokens},
                         {"T", rows.T, 0, kMostTokens},
@@ -80,7 +83,8 @@ void rotate(const Rotation& r, const RowLayout& rows, int sign, float* x) {
       const auto at = (r.per_sequence ? n : t) * r.pairs;
       const float *cos = r.cos + at, *sin = r.sin + at;
       if (r.pairing == Pairing::halves) {
-        HWY_DYNAMIC_DISPATCH(RotateHalves)(r.pairs, cos, sin, float(sign), rows.H, rows.head, token);
+        HWY_DYNAMIC_DISPATCH(RotateHalves)
+        ({r.pairs, r.pairs, cos, sin}, float(sign), rows.H, rows.head, token);
       } else {
         HWY_DYNAMIC_DISPATCH(RotateAdjacent)(r.pairs, cos, sin, float(sign), rows.H, rows.head, token);
       }

@@ -28,6 +28,12 @@ struct RowLayout {
 // of a token are loaded once for all its heads. Throws Error(usage) for extents below 0, rows that overlap, another sign, or null
 // arrays.
 void rotate(const Rotation& rotation, const RowLayout& rows, int sign, float* x);
+// The same for one row, of pairs `gap` apart: channels n and gap + n for n below `pairs`.
+struct RowRotation {
+  std::int64_t pairs, gap;
+  const float *cos, *sin;  // (pairs)
+};
+void rotate_row(const RowRotation& rotation, int sign, float* x);
 // The number of numbers in these rows of `width` each. Throws Error(usage) for a null x and for rows that overlap.
 std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x);
 

@@ -8,6 +8,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/plane.h"
+#include "gnomon/kernels/pointwise.h"
 
 namespace gnomon {
 namespace {
@@ -66,6 +67,7 @@ void turn(const Rotate& r, const StepRows& rows, int sign, float* x) {
   each_row(rows, [&](auto b, auto t, auto h, auto at) {
     const std::int64_t table = r.at(r.heads > 1 ? h : 0, token_of(r.tokens, rows, b, t));
     const float *cos = &r.cos[table], *sin = &r.sin[table];
+    if (r.stride == 1) return rotate_row({r.pairs, r.gap, cos, sin}, sign, x + at + r.first);
     for (std::int64_t n = 0; n < r.pairs; ++n) {
       float *low = x + at + r.low(n), *high = low + r.gap;
       const float a = *low, c = *high, s = float(sign) * sin[n];
@@ -142,17 +144,10 @@ void run_backward(const Scale& s, Role role, const StepRows& rows, const float*,
 }
 
 void run(const Softplus& s, Role, const StepRows& rows, float* x) {
-  each_row(rows, [&](auto, auto, auto, auto at) {
-    for (std::int64_t d = 0; d < s.width; ++d) {
-      float& z = x[at + d];
-      z = z > 30 ? z : std::log1p(std::exp(z));
-    }
-  });
+  each_row(rows, [&](auto, auto, auto, auto at) { softplus(s.width, x + at); });
 }
 void run_backward(const Softplus& s, Role, const StepRows& rows, const float* before, float* dx, Softplus&) {
-  each_row(rows, [&](auto, auto, auto, auto at) {
-    for (std::int64_t d = 0; d < s.width; ++d) dx[at + d] /= 1 + std::exp(-before[at + d]);
-  });
+  each_row(rows, [&](auto, auto, auto, auto at) { softplus_backward(s.width, before + at, dx + at); });
 }
 
 // The plane of each head.

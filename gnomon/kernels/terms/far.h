@@ -57,7 +57,8 @@ class AtWork<FarTerm> : public TermAtWork {
   void score(const Tile& tile) {
     const Reach reach = reach_of(tile);
     if (reach == Reach::near) return;
-    head_.times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, reach == Reach::far ? head_.logits_ : scores_);
+    head_.times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K,
+                        reach == Reach::far ? head_.logits_.data() : scores_.data());
     if (reach == Reach::far) return;
     head_.each_row(tile, [&](const Seen& r) {
       float *s = head_.logits(r.a), *other = &scores_[r.a * ld_];

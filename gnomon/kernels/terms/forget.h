@@ -109,7 +109,7 @@ class AtWork<ForgetTerm> : public TermAtWork {
   }
   void begin_sums() { gates_.begin(); }
   void begin_tile(const Tile& tile) {
-    head_.times_columns(tile, {q_.data(), padded_, 1}, k_t_, width_, gates_.z());
+    head_.times_columns(tile, {q_.data(), padded_, 1}, k_t_, width_, gates_.z().data());
   }
   void add(const Tile& tile, const Seen& r, float* s) { gates_.add(of_row(tile, r), s); }
 

@@ -31,6 +31,7 @@ class AtWork<ValueTerm> : public TermAtWork {
  public:
   explicit AtWork(Distances& head) : TermAtWork(head) {
     head_.pack_distances(t_.terms.of<&ValueTerm::value>(), s_.D, 1, rows_, transposed_);
+    head_.by_distance_ = true;
   }
   void give(const Tile& tile) {
     if (t_.places) {
@@ -39,9 +40,8 @@ class AtWork<ValueTerm> : public TermAtWork {
       });
     }
     head_.each_panel(tile, [&](const Panel& panel) {
-      head_.to_band(panel, head_.logits_.data());
-      product({panel.m, Dp_, panel.width}, {head_.band_.data(), ldg_, 1}, rows_.data() + panel.start * Dp_,
-              Dp_, &head_.out_[panel.a0 * Dp_], Dp_, true);
+      product({panel.m, Dp_, panel.width}, {head_.by_distance(head_.logits_, panel), ld_ + 1, 1},
+              rows_.data() + panel.start * Dp_, Dp_, &head_.out_[panel.a0 * Dp_], Dp_, true);
     });
   }
 
@@ -57,8 +57,7 @@ class AtWork<ValueTerm> : public TermAtWork {
     }
     head_.each_panel(tile, [&](const Panel& panel) {
       product({panel.m, panel.width, s_.D}, {dout + panel.a0 * Dp_, Dp_, 1}, transposed_.data() + panel.start,
-              span_, head_.band_.data(), ldg_, false);
-      head_.from_band(panel, head_.dp_.data());
+              span_, head_.by_distance(head_.dp_, panel), ld_ + 1, true);
     });
   }
   void backward(const Tile& tile) {
@@ -70,9 +69,8 @@ class AtWork<ValueTerm> : public TermAtWork {
       });
     }
     head_.each_panel(tile, [&](const Panel& panel) {
-      head_.to_band(panel, head_.logits_.data());
-      product({panel.width, Dp_, panel.m}, {head_.band_.data(), 1, ldg_}, dout + panel.a0 * Dp_, Dp_,
-              drows_.data() + panel.start * Dp_, Dp_, true);
+      product({panel.width, Dp_, panel.m}, {head_.by_distance(head_.logits_, panel), 1, ld_ + 1},
+              dout + panel.a0 * Dp_, Dp_, drows_.data() + panel.start * Dp_, Dp_, true);
     });
   }
   void finish() { head_.collect_distances(gradient(), drows_, {s_.D, Dp_}, 1); }
