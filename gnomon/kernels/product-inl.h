@@ -13,15 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-// The loops over a register tile have to vanish: an array that is indexed at run time lives in memory.
-#ifndef GNOMON_UNROLL
-#if defined(__clang__)
-#define GNOMON_UNROLL _Pragma("unroll")
-#else
-#define GNOMON_UNROLL _Pragma("GCC unroll 16")
-#endif
-#endif
-
 // Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and
 // one broadcast of A must fit into the registers (32 with AVX-512, 16 before).
 #if HWY_CAP_GE512

@@ -12,40 +12,75 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-// (a, b) → (a cos − b sin, a sin + b cos) for the pairs of H rows, `head` apart, of one token.
-void RotateHalves(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
-  for (std::int64_t i = 0, n = r.pairs; i < r.pairs; i += lanes(), n -= lanes()) {
-    const auto c = load(r.cos + i, n), s = hn::Mul(set(sign), load(r.sin + i, n));
-    for (std::int64_t h = 0; h < H; ++h) {
-      float *low = x + h * head + i, *high = low + r.gap;
-      const auto a = load(low, n), b = load(high, n);
-      store(hn::MulSub(a, c, hn::Mul(b, s)), low, n);
-      store(hn::MulAdd(a, s, hn::Mul(b, c)), high, n);
+// Rows of one token, `head` apart.
+struct TokenRows {
+  std::int64_t H, head;
+  float* x;
+};
+// Where the numbers of a pair stand: one of each half, or neighbours.
+struct Halves {
+  std::int64_t gap;
+  static float* at(float* row, std::int64_t i) { return row + i; }
+  template <class D>
+  HWY_INLINE void load(D d, const float* low, hn::Vec<D>& a, hn::Vec<D>& b) const {
+    a = hn::LoadU(d, low), b = hn::LoadU(d, low + gap);
+  }
+  template <class D>
+  HWY_INLINE void store(D d, hn::Vec<D> a, hn::Vec<D> b, float* low) const {
+    hn::StoreU(a, d, low), hn::StoreU(b, d, low + gap);
+  }
+};
+struct Neighbours {
+  static float* at(float* row, std::int64_t i) { return row + 2 * i; }
+  template <class D>
+  HWY_INLINE void load(D d, const float* low, hn::Vec<D>& a, hn::Vec<D>& b) const {
+    hn::LoadInterleaved2(d, low, a, b);
+  }
+  template <class D>
+  HWY_INLINE void store(D d, hn::Vec<D> a, hn::Vec<D> b, float* low) const {
+    hn::StoreInterleaved2(a, b, d, low);
+  }
+};
+// (a, b) → (a cos − b sin, a sin + b cos) for as many pairs as there are W vectors of D's size, from pair i on. cos and sin stay in
+// registers while the rows pass by. The first pair that is left.
+template <int W, class D, class Pairs>
+std::int64_t turn(D d, const Pairs& pairs, const RowRotation& r, float sign, std::int64_t i,
+                  const TokenRows& rows) {
+  const auto N = std::int64_t(hn::Lanes(d));
+  for (; i + W * N <= r.pairs; i += W * N) {
+    hn::Vec<D> c[W], s[W];
+    GNOMON_UNROLL
+    for (int w = 0; w < W; ++w) {
+      c[w] = hn::LoadU(d, r.cos + i + w * N);
+      s[w] = hn::Mul(hn::Set(d, sign), hn::LoadU(d, r.sin + i + w * N));
+    }
+    for (std::int64_t h = 0; h < rows.H; ++h) {
+      float* row = rows.x + h * rows.head;
+      GNOMON_UNROLL
+      for (int w = 0; w < W; ++w) {
+        float* low = Pairs::at(row, i + w * N);
+        hn::Vec<D> a, b;
+        pairs.load(d, low, a, b);
+        pairs.store(d, hn::MulSub(a, c[w], hn::Mul(b, s[w])), hn::MulAdd(a, s[w], hn::Mul(b, c[w])), low);
+      }
     }
   }
+  return i;
 }
-
-void RotateAdjacent(std::int64_t pairs, const float* cos, const float* sin, float sign, std::int64_t H,
-                    std::int64_t head, float* x) {
-  const F d;
-  std::int64_t i = 0;
-  for (; i + lanes() <= pairs; i += lanes()) {
-    const auto c = hn::LoadU(d, cos + i), s = hn::Mul(set(sign), hn::LoadU(d, sin + i));
-    for (std::int64_t h = 0; h < H; ++h) {
-      float* pair = x + h * head + 2 * i;
-      V a, b;
-      hn::LoadInterleaved2(d, pair, a, b);
-      hn::StoreInterleaved2(hn::MulSub(a, c, hn::Mul(b, s)), hn::MulAdd(a, s, hn::Mul(b, c)), d, pair);
-    }
-  }
-  for (; i < pairs; ++i) {
-    for (std::int64_t h = 0; h < H; ++h) {
-      float* pair = x + h * head + 2 * i;
-      const float a = pair[0], b = pair[1], s = sign * sin[i];
-      pair[0] = a * cos[i] - b * s;
-      pair[1] = a * s + b * cos[i];
-    }
-  }
+template <class Pairs>
+void turn_all(const Pairs& pairs, const RowRotation& r, float sign, const TokenRows& rows) {
+  std::int64_t i = turn<4>(F(), pairs, r, sign, 0, rows);
+  i = turn<2>(F(), pairs, r, sign, i, rows);
+  i = turn<1>(F(), pairs, r, sign, i, rows);
+  i = turn<1>(hn::CappedTag<float, 8>(), pairs, r, sign, i, rows);
+  i = turn<1>(hn::CappedTag<float, 4>(), pairs, r, sign, i, rows);
+  turn<1>(hn::CappedTag<float, 1>(), pairs, r, sign, i, rows);
+}
+void RotateHalves(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
+  turn_all(Halves{r.gap}, r, sign, {H, head, x});
+}
+void RotateAdjacent(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
+  turn_all(Neighbours(), r, sign, {H, head, x});
 }
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -81,13 +116,10 @@ void rotate(const Rotation& r, const RowLayout& rows, int sign, float* x) {
       const auto b = n / rows.T, t = n % rows.T;
       float* token = x + b * rows.batch + t * rows.token;
       const auto at = (r.per_sequence ? n : t) * r.pairs;
-      const float *cos = r.cos + at, *sin = r.sin + at;
-      if (r.pairing == Pairing::halves) {
-        HWY_DYNAMIC_DISPATCH(RotateHalves)
-        ({r.pairs, r.pairs, cos, sin}, float(sign), rows.H, rows.head, token);
-      } else {
-        HWY_DYNAMIC_DISPATCH(RotateAdjacent)(r.pairs, cos, sin, float(sign), rows.H, rows.head, token);
-      }
+      const RowRotation row{r.pairs, r.pairs, r.cos + at, r.sin + at};
+      r.pairing == Pairing::halves
+          ? HWY_DYNAMIC_DISPATCH(RotateHalves)(row, float(sign), rows.H, rows.head, token)
+          : HWY_DYNAMIC_DISPATCH(RotateAdjacent)(row, float(sign), rows.H, rows.head, token);
     }
   });
 }

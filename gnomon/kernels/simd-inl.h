@@ -18,6 +18,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F = hn::ScalableTag<float>;
 using V = hn::Vec<F>;
 
+// Loops over an array of vectors have to vanish: one that is indexed at run time lives in memory.
+#ifndef GNOMON_UNROLL
+#if defined(__clang__)
+#define GNOMON_UNROLL _Pragma("unroll")
+#else
+#define GNOMON_UNROLL _Pragma("GCC unroll 16")
+#endif
+#endif
+
 static_assert(HWY_MAX_BYTES <= 64, "the parts below hold one vector");
 HWY_INLINE std::int64_t lanes() { return std::int64_t(hn::Lanes(F())); }
 
