@@ -1,4 +1,5 @@
 // The command line: the only part of gnomon that prints, exits, meets signals and reads the environment.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -39,6 +40,15 @@ namespace {
   std::abort();
 }
 
+// A run asks for the same arrays over and over. What they leave stays with the program: to get a page back from the system takes
+// longer than to fill it.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 // What was printed is there, or the reader has gone (`| head`), which is quiet; a full disk is an error.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 || errno == EPIPE) return code;
@@ -52,6 +62,7 @@ int flushed(int code) {
 int main(int argc, char** argv) {
   using namespace gnomon;
   std::set_terminate(cli::end_without_memory);
+  cli::keep_memory();
   try {
     cli::watch_signals(argc > 1 && std::string_view(argv[1]) == "worker");
     return cli::flushed(cli::run_program(argc, argv));

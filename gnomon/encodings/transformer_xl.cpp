@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/core/parallel.h"
 #include "gnomon/encodings/encoding.h"
 #include "gnomon/kernels/matmul.h"
 
@@ -17,7 +18,10 @@ namespace {
 class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
  public:
   TransformerXl(const Options& options, const Shape& shape)
-      : Encoding(shape), clamp_(options.number("clamp")) {}
+      : Encoding(shape), clamp_(options.number("clamp")) {
+    for (std::int64_t c = 0; c < half(); ++c)
+      frequencies_.push_back(std::pow(10000.0, -2.0 * double(c) / double(shape.C)));
+  }
   bool per_layer() const override { return true; }
   unsigned reads() const override { return kReadsRows; }
   std::vector<ParamSpec> params() const override {
@@ -47,19 +51,21 @@ class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
     Scratch r(R * HD);
     linear({R, shape_.C, HD, shape_.C, HD}, x.data(), b.w + weights(), nullptr, r.data());
     const float root = 1 / std::sqrt(float(D));
-    for (std::int64_t h = 0; h < H; ++h) {
-      for (std::int64_t n = 0; n < R; ++n) {
-        for (std::int64_t d = 0; d < D; ++d) {
-          const float turned = root * r[n * HD + h * D + d];
-          t.query_cross[(h * R + n) * D + d] += turned;
-          t.by_distance[h * R + n] += b.w[biases() + h * D + d] * turned;
-        }
+    parallel_for(H * R, [&](std::int64_t at) {
+      const float *v = b.w + biases() + at / R * D, *turned = &r[at % R * HD + at / R * D];
+      float sum = 0;
+      for (std::int64_t d = 0; d < D; ++d) {
+        t.query_cross[at * D + d] += root * turned[d];
+        sum += v[d] * (root * turned[d]);
       }
-    }
+      t.by_distance[at] += sum;
+    });
     const Content& content = *b.content;
     t.by_key.resize(content.B * H * content.T);
     each_key(content, [&](std::int64_t at, std::int64_t place, std::int64_t hd) {
-      for (std::int64_t d = 0; d < D; ++d) t.by_key[at] += root * b.w[hd + d] * content.k[place + d];
+      float sum = 0;
+      for (std::int64_t d = 0; d < D; ++d) sum += root * b.w[hd + d] * content.k[place + d];
+      t.by_key[at] += sum;
     });
   }
   void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
@@ -68,18 +74,18 @@ class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
     Scratch r(R * HD), dr(R * HD), dx(R * C);
     linear({R, C, HD, C, HD}, x.data(), b.w + weights(), nullptr, r.data());
     const float root = 1 / std::sqrt(float(D));
-    for (std::int64_t h = 0; h < H; ++h) {
-      for (std::int64_t d = 0; d < D; ++d) {
-        double dv = 0;
-        for (std::int64_t n = 0; n < R; ++n) {
-          const float by_distance = g.by_distance[h * R + n];
-          dv += double(root * by_distance) * r[n * HD + h * D + d];
-          dr[n * HD + h * D + d] =
-              root * (g.query_cross[(h * R + n) * D + d] + by_distance * b.w[biases() + h * D + d]);
+    parallel_for(H, [&](std::int64_t h) {
+      std::vector<double> dv(static_cast<std::size_t>(D));
+      const float* v = b.w + biases() + h * D;
+      for (std::int64_t n = 0; n < R; ++n) {
+        const float by_distance = root * g.by_distance[h * R + n], *by_row = &g.query_cross[(h * R + n) * D];
+        for (std::int64_t d = 0; d < D; ++d) {
+          dv[std::size_t(d)] += double(by_distance) * r[n * HD + h * D + d];
+          dr[n * HD + h * D + d] = root * by_row[d] + by_distance * v[d];
         }
-        grad.w[biases() + h * D + d] += float(dv);
       }
-    }
+      for (std::int64_t d = 0; d < D; ++d) grad.w[biases() + h * D + d] += float(dv[std::size_t(d)]);
+    });
     linear_backward({R, C, HD, C, HD}, x.data(), b.w + weights(), dr.data(),
                     {dx.data(), grad.w + weights(), nullptr});
     const Content& content = *b.content;
@@ -100,28 +106,33 @@ class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
     for (std::int64_t c = 0; c < shape_.C; ++c) r += s.w[weights() + n * shape_.C + c] * wave(delta, c);
     return r;
   }
+  std::int64_t half() const { return (shape_.C + 1) / 2; }
   double wave(double delta, std::int64_t c) const {
-    const std::int64_t half = (shape_.C + 1) / 2;
     if (clamp_ > 0) delta = std::min(delta, clamp_);
-    const double angle = delta * std::pow(10000.0, -2.0 * double(c % half) / double(shape_.C));
-    return c < half ? std::sin(angle) : std::cos(angle);
+    return c < half() ? std::sin(delta * frequencies_[c]) : std::cos(delta * frequencies_[c - half()]);
   }
   Scratch waves(const Terms& t) const {
     Scratch x(t.distances * shape_.C);
-    for (std::int64_t n = 0; n < std::int64_t(x.size()); ++n)
-      x[n] = float(wave(double(t.first_distance + n / shape_.C), n % shape_.C));
+    parallel_for(t.distances, [&](std::int64_t n) {
+      for (std::int64_t c = 0; c < shape_.C; ++c)
+        x[n * shape_.C + c] = float(wave(double(t.first_distance + n), c));
+    });
     return x;
   }
-  // f(index into by_key, offset of the row of k, offset of the head in u)
+  // f(index into by_key, offset of the row of k, offset of the head in u), heads at the same time
   template <class Body>
   void each_key(const Content& content, const Body& f) const {
     const RowLayout& at = content.heads;
-    for (std::int64_t n = 0; n < content.B * shape_.H * content.T; ++n) {
-      const std::int64_t t = n % content.T, h = n / content.T % shape_.H, batch = n / content.T / shape_.H;
-      f(n, batch * at.batch + t * at.token + h * at.head, h * shape_.D);
-    }
+    parallel_for(shape_.H, [&](std::int64_t h) {
+      for (std::int64_t n = 0; n < content.B * content.T; ++n) {
+        const std::int64_t batch = n / content.T, t = n % content.T;
+        f((batch * shape_.H + h) * content.T + t, batch * at.batch + t * at.token + h * at.head,
+          h * shape_.D);
+      }
+    });
   }
   const double clamp_;
+  std::vector<double> frequencies_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #else
 #define GNOMON_KERNELS_ATTEND_PACK_INL_H_
 #endif
+#include <deque>
+
 #include "gnomon/kernels/attend_tiles-inl.h"
 #include "gnomon/kernels/transpose-inl.h"
 
@@ -15,9 +17,24 @@ struct Queries {
   std::int64_t i0, ni;
 };
 
+// Rows over distances, in the order of e: the entries begin..end of `span` rows, each padded; transposed, (width,span); and their
+// gradients. The entries before `same_before` are the same as the first, those from `same_from` on as the last.
+struct DistanceRows {
+  std::int64_t begin = 0, end = 0, same_before = 0, same_from = 0;
+  Scratch rows, transposed, gradients;
+};
+// Numbers of a row, and of the same padded to whole vectors.
+struct Width {
+  std::int64_t given, padded;
+};
+
 class Packed : public Tiles {
  public:
   using Tiles::Tiles;
+  void start() {
+    Tiles::start();
+    asked_ = 0;
+  }
 
   // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
   // becomes 0: nobody sees it, whatever it holds.
@@ -66,31 +83,55 @@ class Packed : public Tiles {
   }
   void pack_keys() { pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_); }
 
-  // f(column r of the caller's array, entry x in the order of e) for every distance that can occur. With places the order
-  // stays the caller's.
+  // The distances that can occur: entries begin..end in the order of e, of which the first is column `first` of the caller's
+  // array, and the next one `step` further. With places the order stays the caller's.
+  struct Run {
+    std::int64_t begin, end, first, step;
+  };
+  Run distances() const {
+    const std::int64_t all = t_.given->distances, nearest = t_.given->first_distance;
+    if (t_.places) return {0, all, 0, 1};
+    const std::int64_t lowest = std::max(1 - s_.place(s_.queries), 1 - nearest - all),
+                       end = std::max(lowest, std::min(s_.keys - shift_, 1 - nearest));
+    return {lowest + zero_, end + zero_, -lowest - nearest, -1};
+  }
+  // f(column r of the caller's array, entry x in the order of e)
   template <class Body>
   void each_distance(const Body& f) const {
-    for (std::int64_t r = 0; r < t_.given->distances; ++r) {
-      if (t_.places) {
-        f(r, r);
-        continue;
-      }
-      const std::int64_t e = -(t_.given->first_distance + r);
-      if (e > -s_.place(s_.queries) && e < s_.keys - shift_) f(r, e + zero_);
-    }
+    const Run run = distances();
+    for (std::int64_t x = run.begin, r = run.first; x < run.end; ++x, r += run.step) f(r, x);
   }
   // Rows over distances (R,width), in the order of e: as rows, and transposed.
-  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows, Scratch& transposed) {
-    const std::int64_t padded = round_up(width, N_);
-    rows.assign(span_ * padded, 0.0f);
-    transposed.assign(t_.places ? 0 : width * span_, 0.0f);
-    check_tame(x, t_.given->distances * width);
-    each_distance([&](std::int64_t r, std::int64_t at) {
-      for (std::int64_t c = 0; c < width; ++c) {
-        rows[at * padded + c] = factor * x[r * width + c];
-        if (!t_.places) transposed[c * span_ + at] = factor * x[r * width + c];
-      }
-    });
+  void pack_distances(const float* x, const Width& width, float factor, DistanceRows& to) {
+    const Run run = distances();
+    const std::int64_t n = run.end - run.begin, padded = width.padded;
+    if (to.begin != run.begin || to.end != run.end || std::int64_t(to.rows.size()) != span_ * padded) {
+      to.begin = run.begin, to.end = run.end;
+      to.rows.assign(span_ * padded, 0.0f);
+      to.transposed.assign(t_.places ? 0 : width.given * span_, 0.0f);
+    }
+    check_tame(x, t_.given->distances * width.given);
+    const RowsToTurn given{x + run.first * width.given, run.step * width.given, n, width.given};
+    for (std::int64_t i = 0; i < n; ++i) {
+      float* row = &to.rows[(run.begin + i) * padded];
+      for (std::int64_t c = 0; c < width.given; c += N_)
+        hn::StoreU(hn::Mul(set(factor), load(given.row(i) + c, width.given - c)), F(), row + c);
+    }
+    if (t_.places) return;
+    transpose({&to.rows[run.begin * padded], padded, n, width.given}, to.transposed.data() + run.begin,
+              span_);
+    const auto same = [&](std::int64_t i, std::int64_t as) {
+      return std::equal(given.row(i), given.row(i) + width.given, given.row(as));
+    };
+    std::int64_t before = std::min<std::int64_t>(1, n), from = n;
+    while (before < n && same(before, 0)) ++before;
+    while (from > before && same(from - 1, n - 1)) --from;
+    to.same_before = run.begin + before, to.same_from = run.begin + from;
+  }
+  // Memory that the kinds of one head ask for in the same order as those of the next.
+  DistanceRows& next_distance_rows() {
+    if (std::size_t(asked_) == distance_rows_.size()) distance_rows_.emplace_back();
+    return distance_rows_[std::size_t(asked_++)];
   }
 
   // --- And back
@@ -99,15 +140,15 @@ class Packed : public Tiles {
     for (std::int64_t c = 0; c < width; c += N_)
       store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
   }
-  // The numbers of an array over distances, from the order of e; from rows of `padded` for `width`. Null: nobody asks.
-  struct Width {
-    std::int64_t given, padded;
-  };
+  // The numbers of an array over distances, from the order of e. Null: nobody asks.
   void collect_distances(float* to, const Scratch& from, const Width& width, float factor) const {
     if (!to) return;
     each_distance([&](std::int64_t r, std::int64_t x) {
-      for (std::int64_t c = 0; c < width.given; ++c)
-        to[r * width.given + c] += factor * from[x * width.padded + c];
+      float* row = to + r * width.given;
+      for (std::int64_t c = 0; c < width.given; c += N_) {
+        const V more = load(&from[x * width.padded + c], width.given - c);
+        store(hn::MulAdd(set(factor), more, load(row + c, width.given - c)), row + c, width.given - c);
+      }
     });
   }
   // Those of the tokens of queries i0..i0+ni, from rows of a tile.
@@ -123,6 +164,10 @@ class Packed : public Tiles {
   TileRows logits_, dp_;
   Scratch out_, dscore_;
   Scratch dq_, dk_, dv_;
+
+ private:
+  std::deque<DistanceRows> distance_rows_;  // a kind refers to its own
+  std::int64_t asked_ = 0;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

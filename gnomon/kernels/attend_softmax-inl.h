@@ -66,7 +66,7 @@ class Head : public Logits {
     prepare();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
     pack_keys();
-    dp_.resize(bq_ * ld_, margin_), mean_.resize(bq_);
+    dp_.resize((bq_ + rows_beside_) * ld_, margin_ + rows_beside_ * ld_), mean_.resize(bq_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
   }

@@ -29,6 +29,7 @@ struct Panel {
 // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
 // b − b0 − a + ni − 1 of a band that begins at `start`.
 struct Columns {
+  static constexpr std::int64_t kMost = 32;
   std::int64_t b0, n, a0, width, start;
 };
 // The rows of a tile, with room before the first; what is read before it is written is 0.
@@ -79,6 +80,11 @@ class Tiles {
   }
   std::int64_t band_start(const Tile& tile) const {
     return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_);
+  }
+  // The entry of an array over distances that the pairs (a, a + x) of a tile read; and the end of such x.
+  std::int64_t entry(const Tile& tile, std::int64_t x) const { return band_start(tile) + tile.ni - 1 + x; }
+  std::int64_t end_of_steps(const Tile& tile) const {
+    return s_.causal ? std::min(tile.nj, tile.i0 + shift_ - tile.j0 + 1) : tile.nj;
   }
   // Query row i sees the keys first_of(i) ≤ j < end_of(i).
   std::int64_t first_of(std::int64_t i) const {
@@ -168,13 +174,17 @@ class Tiles {
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
-      const std::int64_t from = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b - (tile.i0 + shift_)) : 0;
+      const std::int64_t from = first_row(tile, b);
       if (from >= tile.ni) continue;
       product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded,
               c + b * padded, padded, true);
     }
   }
 
+  // The first row of the tile that column b can be seen by.
+  std::int64_t first_row(const Tile& tile, std::int64_t b) const {
+    return s_.causal ? std::max<std::int64_t>(0, tile.j0 + b - (tile.i0 + shift_)) : 0;
+  }
   template <class Body>
   void each_panel(const Tile& tile, const Body& f) const {
     for (std::int64_t a0 = 0; a0 < tile.ni; a0 += kRows) {
@@ -188,14 +198,19 @@ class Tiles {
     return rows.data() + panel.a0 * ld_ - (panel.m - 1);
   }
   template <class Body>
-  void each_columns(const Tile& tile, const Body& f) {
-    constexpr std::int64_t kColumns = 2 * kRows;
-    key_band_.resize(kColumns * ldg_);
-    for (std::int64_t b0 = 0; b0 < tile.nj; b0 += kColumns) {
-      const std::int64_t n = std::min(kColumns, tile.nj - b0);
-      const std::int64_t a0 = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b0 - (tile.i0 + shift_)) : 0;
+  void each_columns(const Tile& tile, const Body& f) const {
+    for (std::int64_t b0 = 0; b0 < tile.nj; b0 += Columns::kMost) {
+      const std::int64_t n = std::min(Columns::kMost, tile.nj - b0);
+      const std::int64_t a0 = first_row(tile, b0);
       if (a0 < tile.ni) f(Columns{b0, n, a0, tile.ni - a0 + n - 1, band_start(tile) + b0});
     }
+  }
+
+  // The bands of columns, and after them as many numbers for their rows.
+  float* key_bands() {
+    if (const auto wanted = std::size_t(Columns::kMost * (ldg_ + bq_)); key_bands_.size() != wanted)
+      key_bands_.assign(wanted, 0.0f);
+    return key_bands_.data();
   }
 
   const HeadTask& t_;
@@ -208,8 +223,9 @@ class Tiles {
   std::int64_t shift_ = 0;       // place of query 0
   std::int64_t zero_ = 0;        // entry of e = 0 of an array in the order of e
   bool tame_ = true;             // so far, everything that was packed
-  Scratch key_band_;
-  bool by_distance_ = false;  // some kind asks for by_distance()
+  Scratch key_bands_;
+  bool by_distance_ = false;      // some kind asks for by_distance()
+  std::int64_t rows_beside_ = 0;  // rows of zeros that a kind reads before and behind those of dp_
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -304,6 +304,54 @@ TEST_P(Attend, AHeadLeavesNothingToTheNext) {
   set_thread_count(threads);
 }
 
+// Beyond the limits of a clipped distance all rows are the same, and a row of a tile takes them at once. With places that are said,
+// each pair is looked up alone.
+TEST_P(Attend, RowsThatAreTheSameActAsEachOfThem) {
+  struct Clip {
+    std::int64_t before, after;  // the query
+  };
+  for (const auto& [before, after] : {Clip{0, 0}, Clip{5, 5}, Clip{70, 2}, Clip{3, 400}}) {
+    for (const bool causal : {true, false}) {
+      for (const std::int64_t tile : {0, 23}) {
+        Problem c({.B = 1,
+                   .H = 2,
+                   .queries = 130,
+                   .keys = 140,
+                   .K = 20,
+                   .D = 16,
+                   .scale = 0.2f,
+                   .causal = causal,
+                   .query_tile = 2 * tile,
+                   .key_tile = tile},
+                  31);
+        Terms& t = c.terms;
+        const auto clip = [&, most = before, least = -after](Floats& rows, std::int64_t width) {
+          for (std::int64_t n = 0; n < c.shape.H * t.distances; ++n) {
+            const std::int64_t r = n % t.distances, delta = r + t.first_distance;
+            const std::int64_t from = n - delta + std::clamp(delta, least, most);
+            if (from != n && from >= n - r && from < n - r + t.distances)
+              std::copy_n(&rows[std::size_t(from * width)], width, &rows[std::size_t(n * width)]);
+          }
+        };
+        clip(t.query_cross, c.shape.K), clip(t.key_cross, c.shape.K), clip(t.value, c.shape.D);
+        const Fused at_once(c);
+        expect_forward(c, at_once);
+        for (std::int64_t j = 0; j < c.shape.keys; ++j) t.places.push_back(double(j));
+        const Fused one_by_one(c);
+        const auto same = [](const Floats& x, const Floats& y) {
+          for (std::size_t i = 0; i < x.size(); ++i)
+            ASSERT_NEAR(x[i], y[i], 2e-5 * std::max(1.0f, std::abs(y[i]))) << i;
+        };
+        same(at_once.dq, one_by_one.dq), same(at_once.dk, one_by_one.dk), same(at_once.dv, one_by_one.dv);
+        same(at_once.dterms.query_cross, one_by_one.dterms.query_cross);
+        same(at_once.dterms.key_cross, one_by_one.dterms.key_cross);
+        same(at_once.dterms.value, one_by_one.dterms.value);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(AttendChecks, TermsThatDoNotReachAreRefused) {
   Problem c({.B = 1, .H = 1, .queries = 8, .keys = 8, .K = 4, .D = 4, .scale = 1.0f, .causal = false},
             kDistance);

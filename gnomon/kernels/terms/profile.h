@@ -38,22 +38,26 @@ class AtWork<ProfileTerm> : public TermAtWork {
     float* queries = t_.terms.of<&ProfileTerm::profile_query>() + (i0 + shift_) * width_;
     head_.pack_rows({queries, width_}, {ni, width_, rows_.padded()}, 1, nullptr, queries_);
   }
-  void by_query(const Tile& tile) { rows_.add(tile, queries_); }
+  void by_query(const Tile& tile) { rows_.spread(tile, queries_.data(), head_.logits_); }
 
   void start_gradients() {
-    if (t_.dterms.of<&ProfileTerm::profile>()) rows_.start_gradients();
+    if (gradient()) rows_.start_gradients();
   }
   void begin_gradients() { dqueries_.assign(bq_ * rows_.padded(), 0.0f); }
-  void backward(const Tile& tile) { rows_.backward(tile, queries_, dqueries_); }
+  void backward(const Tile& tile) {
+    rows_.gather(tile, head_.dp_, dqueries_.data());
+    if (gradient()) rows_.collect(tile, head_.dp_, queries_.data());
+  }
   void end_rows(std::int64_t i0, std::int64_t ni) {
     head_.collect_queries(t_.dterms.of<&ProfileTerm::profile_query>(), dqueries_, {width_, rows_.padded()},
                           {i0, ni});
   }
-  void finish() { rows_.finish(t_.dterms.of<&ProfileTerm::profile>(), 1); }
+  void finish() { rows_.finish(gradient()); }
 
  private:
+  float* gradient() const { return t_.dterms.of<&ProfileTerm::profile>(); }
   const std::int64_t width_ = t_.given->profile_width;
-  QueriesByDistance rows_;
+  RowsByDistance rows_;
   Scratch queries_, dqueries_;
 };
 

@@ -34,17 +34,20 @@ class AtWork<QueryCrossTerm> : public TermAtWork {
  public:
   explicit AtWork(Distances& head)
       : TermAtWork(head), rows_(head, t_.terms.of<&QueryCrossTerm::query_cross>(), s_.K, 1 / s_.scale) {}
-  void by_query(const Tile& tile) { rows_.add(tile, head_.q_); }
+  void by_query(const Tile& tile) { rows_.spread(tile, head_.q_.data(), head_.logits_); }
 
   void start_gradients() {
     if (gradient()) rows_.start_gradients();
   }
-  void backward(const Tile& tile) { rows_.backward(tile, head_.q_, head_.dq_); }
-  void finish() { rows_.finish(gradient(), 1 / s_.scale); }
+  void backward(const Tile& tile) {
+    rows_.gather(tile, head_.dp_, head_.dq_.data());
+    if (gradient()) rows_.collect(tile, head_.dp_, head_.q_.data());
+  }
+  void finish() { rows_.finish(gradient()); }
 
  private:
   float* gradient() const { return t_.dterms.of<&QueryCrossTerm::query_cross>(); }
-  QueriesByDistance rows_;
+  RowsByDistance rows_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE
