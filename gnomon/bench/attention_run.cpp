@@ -75,7 +75,7 @@ double AttentionRun::extra_megabytes() const {
   for (const Step& step : plan.steps) n += (step.learns ? 2 : 1) * step.numbers();
   const AttentionKept& kept = a_.kept;
   n += 2 * (kept.q.size() + kept.k.size() + kept.v.size()) + kept.attended.size();
-  for (const Floats& rows : kept.before) n += rows.size();
+  for (const Scratch& rows : kept.before) n += rows.size();
   n += (part<InputPart>(*encoding_) ? e_.size() : 0) + t.first_key.size() + t.end_key.size();
   return double(n) * 4 / 1048576;
 }

@@ -13,6 +13,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/fixed_team.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/shares.h"
 
 namespace gnomon {
 namespace {
@@ -78,12 +79,14 @@ void set_thread_count(int n) {
 std::string thread_library() { return "OpenMP"; }
 
 void parallel_calls(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
-  if (child_of_a_team) {
+  const int threads = int(std::min<std::int64_t>(n, thread_count()));
+  if (threads <= 1) {
     for (std::int64_t i = 0; i < n; ++i) f(context, i);
     return;
   }
-#pragma omp parallel for schedule(dynamic, 1)
-  for (std::int64_t i = 0; i < n; ++i) f(context, i);
+  Shares shares(n, threads);
+#pragma omp parallel
+  for (std::int64_t i; (i = shares.next(omp_get_thread_num())) >= 0;) f(context, i);
 }
 
 FixedTeam::FixedTeam() : threads_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {

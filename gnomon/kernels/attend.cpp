@@ -1,7 +1,6 @@
 #include "gnomon/kernels/attend.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,6 +9,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/shares.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/attend_head.h"
 #include "gnomon/kernels/terms.h"
@@ -188,13 +188,14 @@ class Lines {
 template <class Compute, class Fill>
 void each_task(const AttendShape& s, const Terms& t, const Lines& lines, const Compute& compute,
                const Fill& fill) {
-  std::atomic<std::int64_t> begun = 0;
-  parallel_for(std::min<std::int64_t>(lines.count(), thread_count()), [&](std::int64_t) {
+  const std::int64_t workers = std::min<std::int64_t>(lines.count(), thread_count());
+  Shares shares(lines.count(), workers);
+  parallel_for(workers, [&](std::int64_t w) {
     std::vector<HeadTask> tasks(std::size_t(lines.together()));
     std::int64_t line = 0, n = lines.length();
     compute(tasks, [&](std::span<HeadTask> heads) {
-      if (n == lines.length()) line = begun++, n = 0;
-      if (line >= lines.count()) return false;
+      if (n == lines.length()) line = shares.next(w), n = 0;
+      if (line < 0) return false;
       const HeadsAt at = lines.at(line, n++);
       for (std::size_t g = 0; g < heads.size(); ++g) {
         const std::int64_t h = at.first + std::int64_t(g);

@@ -18,7 +18,7 @@ namespace gnomon::HWY_NAMESPACE {
 
 class CachedHead {
  public:
-  explicit CachedHead(const CachedTask& t) : t_(t), s_(t.shape), N_(lanes()) {}
+  explicit CachedHead(const CachedTask& t) : t_(t), s_(t.shape) {}
 
   void forward() {
     pack_queries();
@@ -131,14 +131,14 @@ class CachedHead {
     const bool defined = apply_extras(extras, Added{added(row)}, {s, 0, n}, nullptr);
     std::fill(s + n, &logits_[a * kStep] + round_up(any.n, kBlock), 0.0f);
     V top = set(kMinusInfinity), sum_now = hn::Zero(F());
-    for (std::int64_t b = 0; b < n; b += N_)
-      top = hn::Max(
-          top, b + N_ <= n ? hn::LoadU(F(), s + b)
-                           : hn::IfThenElse(hn::FirstN(F(), n - b), load(s + b, n - b), set(kMinusInfinity)));
+    for (std::int64_t b = 0; b < n; b += lanes())
+      top = hn::Max(top, b + lanes() <= n ? hn::LoadU(F(), s + b)
+                                          : hn::IfThenElse(hn::FirstN(F(), n - b), load(s + b, n - b),
+                                                           set(kMinusInfinity)));
     const float now = defined ? std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)))
                               : std::numeric_limits<float>::quiet_NaN();
     if (now == kMinusInfinity) return std::fill(s, s + n, 0.0f);
-    for (std::int64_t b = 0; b < n; b += N_) {
+    for (std::int64_t b = 0; b < n; b += lanes()) {
       const V p = first(hn::Exp(F(), hn::Sub(load(s + b, n - b), set(now))), n - b);
       store(p, s + b, n - b);
       sum_now = hn::Add(sum_now, p);
@@ -147,7 +147,7 @@ class CachedHead {
     t_.sum[r] = t_.sum[r] * shrink + sum(sum_now);
     most = now;
     if (shrink != 1.0f) {
-      for (std::int64_t d = 0; d < t_.Dp; d += N_)
+      for (std::int64_t d = 0; d < t_.Dp; d += lanes())
         hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + d)), F(), out + d);
     }
     if (!t_.tame) {  // 0·x may not be 0: only the values that the row sees
@@ -227,7 +227,6 @@ class CachedHead {
 
   const CachedTask& t_;
   const AttendShape& s_;
-  const std::int64_t N_;
   std::vector<std::int64_t> at_;
   Scratch q_, logits_, added_;
 };

@@ -18,7 +18,7 @@ class RowsByDistance : public TermAtWork {
   RowsByDistance(Distances& head, const float* rows, std::int64_t width, float factor)
       : TermAtWork(head),
         width_(width),
-        padded_(round_up(width, N_)),
+        padded_(round_up(width, lanes())),
         factor_(factor),
         at_(head.next_distance_rows()) {
     head_.pack_distances(rows, {width_, padded_}, factor, at_);
@@ -41,7 +41,7 @@ class RowsByDistance : public TermAtWork {
               head_.by_distance(pairs, panel) + zone.from, ld_ + 1, true);
       each_same(panel, zone, [&](std::int64_t a, std::int64_t from, std::int64_t to, const float* row) {
         const V same = set(head_.dot(numbers + a * padded_, row, padded_));
-        for (float* x = &pairs[a * ld_ + from]; from < to; from += N_, x += N_)
+        for (float* x = &pairs[a * ld_ + from]; from < to; from += lanes(), x += lanes())
           hn::StoreU(hn::Add(hn::LoadU(F(), x), first(same, to - from)), F(), x);
       });
     });
@@ -60,7 +60,7 @@ class RowsByDistance : public TermAtWork {
               padded_, true);
       each_same(panel, zone, [&](std::int64_t a, std::int64_t from, std::int64_t to, const float* row) {
         V sums = hn::Zero(F());
-        for (const float* x = &pairs[a * ld_ + from]; from < to; from += N_, x += N_)
+        for (const float* x = &pairs[a * ld_ + from]; from < to; from += lanes(), x += lanes())
           sums = hn::Add(sums, first(hn::LoadU(F(), x), to - from));
         head_.add(sum(sums), row, padded_, numbers + a * padded_);
       });
@@ -101,8 +101,8 @@ class RowsByDistance : public TermAtWork {
   void each_panel(const Tile& tile, const Body& f) const {
     head_.each_panel(tile, [&](const Panel& panel) {
       const std::int64_t before = std::clamp<std::int64_t>(at_.same_before - panel.start, 0, panel.width),
-                         from = before / N_ * N_, to = std::max(from, at_.same_from - panel.start);
-      f(panel, Zones{from, std::min(panel.width, from + round_up(to - from, N_))});
+                         from = before / lanes() * lanes(), to = std::max(from, at_.same_from - panel.start);
+      f(panel, Zones{from, std::min(panel.width, from + round_up(to - from, lanes()))});
     });
   }
   // f(row of the tile, from, to, what its columns from..to share)

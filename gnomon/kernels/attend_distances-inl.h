@@ -103,7 +103,6 @@ class TermAtWork {
       : head_(head),
         t_(head.t_),
         s_(head.s_),
-        N_(head.N_),
         shift_(head.shift_),
         bq_(head.bq_),
         Kp_(head.Kp_),
@@ -115,7 +114,7 @@ class TermAtWork {
   Distances& head_;
   const HeadTask& t_;
   const AttendShape& s_;
-  const std::int64_t N_, shift_, bq_, Kp_, Dp_, keys_, ld_, ldg_, span_;
+  const std::int64_t shift_, bq_, Kp_, Dp_, keys_, ld_, ldg_, span_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -54,7 +54,7 @@ class Packed : public Tiles {
         std::fill_n(row, e.padded, 0.0f);
         continue;
       }
-      for (std::int64_t c = 0; c < e.padded; c += N_) {
+      for (std::int64_t c = 0; c < e.padded; c += lanes()) {
         const V v = hn::Mul(c < e.width ? load(x.row(t) + c, e.width - c) : hn::Zero(F()), set(factor));
         tame = hn::And(tame, is_tame(v));
         hn::StoreU(v, F(), row + c);
@@ -75,7 +75,7 @@ class Packed : public Tiles {
   }
   void check_tame(const float* x, std::int64_t n) {
     auto tame = all_lanes();
-    for (std::int64_t i = 0; i < n; i += N_) tame = hn::And(tame, is_tame(load(x + i, n - i)));
+    for (std::int64_t i = 0; i < n; i += lanes()) tame = hn::And(tame, is_tame(load(x + i, n - i)));
     tame_ = tame_ && hn::AllTrue(F(), tame);
   }
   void pack_queries(std::int64_t i0, std::int64_t ni) {
@@ -114,7 +114,7 @@ class Packed : public Tiles {
     const RowsToTurn given{x + run.first * width.given, run.step * width.given, n, width.given};
     for (std::int64_t i = 0; i < n; ++i) {
       float* row = &to.rows[(run.begin + i) * padded];
-      for (std::int64_t c = 0; c < width.given; c += N_)
+      for (std::int64_t c = 0; c < width.given; c += lanes())
         hn::StoreU(hn::Mul(set(factor), load(given.row(i) + c, width.given - c)), F(), row + c);
     }
     if (t_.places) return;
@@ -137,7 +137,7 @@ class Packed : public Tiles {
   // --- And back
 
   void write_row(const float* row, std::int64_t width, float factor, float* to) const {
-    for (std::int64_t c = 0; c < width; c += N_)
+    for (std::int64_t c = 0; c < width; c += lanes())
       store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
   }
   // The numbers of an array over distances, from the order of e. Null: nobody asks.
@@ -145,7 +145,7 @@ class Packed : public Tiles {
     if (!to) return;
     each_distance([&](std::int64_t r, std::int64_t x) {
       float* row = to + r * width.given;
-      for (std::int64_t c = 0; c < width.given; c += N_) {
+      for (std::int64_t c = 0; c < width.given; c += lanes()) {
         const V more = load(&from[x * width.padded + c], width.given - c);
         store(hn::MulAdd(set(factor), more, load(row + c, width.given - c)), row + c, width.given - c);
       }

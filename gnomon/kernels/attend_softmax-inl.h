@@ -134,7 +134,9 @@ class Head : public Logits {
 
  private:
   // Behind what it sees, a row becomes 0 up to here.
-  std::int64_t end_of_row(const Tile& tile) const { return by_distance_ ? ld_ : round_up(tile.nj, 2 * N_); }
+  std::int64_t end_of_row(const Tile& tile) const {
+    return by_distance_ ? ld_ : round_up(tile.nj, 2 * lanes());
+  }
   // Whether weights are divided by their sum.
   bool summed() const { return !sticks() && !t_.extras.of_weights; }
   // The gradient of the score is not that of the logits.
@@ -155,7 +157,7 @@ class Head : public Logits {
   // stick was broken, all that is behind: a key `may_hide`, because it may have nothing.)
   bool all_defined(const Late& bias, const float* s, std::int64_t from, std::int64_t n, bool may_hide) {
     auto defined = all_lanes();
-    for (std::int64_t b = from / N_ * N_; b < n; b += N_) {
+    for (std::int64_t b = from / lanes() * lanes(); b < n; b += lanes()) {
       V v = hn::LoadU(F(), s + b);
       v = bias(may_hide ? v : no_infinity(v), b);
       if (b < from) v = hn::IfThenZeroElse(hn::FirstN(F(), from - b), v);
@@ -173,12 +175,12 @@ class Head : public Logits {
       hn::StoreU(v, F(), s + b);
       top = hn::Max(top, v);
     };
-    for (; b < r.from; b += N_) {
+    for (; b < r.from; b += lanes()) {
       const V v =
           hn::IfThenElse(hn::FirstN(F(), std::size_t(r.from - b)), lowest, bias(hn::LoadU(F(), s + b), b));
-      keep(r.n - b < N_ ? hn::IfThenElse(hn::FirstN(F(), std::size_t(r.n - b)), v, lowest) : v);
+      keep(r.n - b < lanes() ? hn::IfThenElse(hn::FirstN(F(), std::size_t(r.n - b)), v, lowest) : v);
     }
-    for (; b + N_ <= r.n; b += N_) keep(bias(hn::LoadU(F(), s + b), b));
+    for (; b + lanes() <= r.n; b += lanes()) keep(bias(hn::LoadU(F(), s + b), b));
     if (b < r.n)
       keep(hn::IfThenElse(hn::FirstN(F(), std::size_t(r.n - b)), bias(hn::LoadU(F(), s + b), b), lowest));
     return top;
@@ -209,7 +211,7 @@ class Head : public Logits {
     V sum_now = hn::Zero(F());
     std::int64_t b = 0;
     if (now != kMinusInfinity) {
-      for (; b < n; b += N_) {
+      for (; b < n; b += lanes()) {
         const V p = weight(hn::Sub(hn::LoadU(F(), s + b), set(now)));
         hn::StoreU(p, F(), s + b);
         sum_now = hn::Add(sum_now, p);
@@ -218,12 +220,12 @@ class Head : public Logits {
       const float shrink = rise == 0 ? 1.0f : tame_ && -rise < kNothing ? 0.0f : std::exp(-rise);
       total = summed() ? total * shrink + sum(sum_now) : total * shrink;
       if (shrink != 1.0f) {
-        for (std::int64_t c = 0; c < Dp_; c += N_)
+        for (std::int64_t c = 0; c < Dp_; c += lanes())
           hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + c)), F(), out + c);
       }
       most = now;
     }
-    for (; b < end; b += N_) hn::StoreU(hn::Zero(F()), F(), s + b);
+    for (; b < end; b += lanes()) hn::StoreU(hn::Zero(F()), F(), s + b);
   }
 
   // --- Gradients
@@ -252,11 +254,11 @@ class Head : public Logits {
       return std::pair(p, hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)));
     };
     std::int64_t b = 0;
-    for (; from == 0 && !may_hide && b + N_ <= n; b += N_) {
+    for (; from == 0 && !may_hide && b + lanes() <= n; b += lanes()) {
       const auto [p, ds] = both(b);
       hn::StoreU(p, F(), s + b), hn::StoreU(ds, F(), dp + b);
     }
-    for (; b < n; b += N_) {
+    for (; b < n; b += lanes()) {
       auto [p, ds] = both(b);
       Mask looks = hn::FirstN(F(), std::size_t(n - b));
       if (b < from) looks = hn::AndNot(hn::FirstN(F(), std::size_t(from - b)), looks);
@@ -269,7 +271,7 @@ class Head : public Logits {
         if (begin < run_end) std::fill(s + begin, s + run_end, lse);
       });
     }
-    for (; b < end; b += N_) {
+    for (; b < end; b += lanes()) {
       hn::StoreU(hn::Zero(F()), F(), s + b);
       hn::StoreU(hn::Zero(F()), F(), dp + b);
     }

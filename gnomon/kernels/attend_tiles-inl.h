@@ -51,6 +51,12 @@ class TileRows {
   std::int64_t margin_ = 0;
 };
 
+// The size of the parts of n, each a multiple of `step`: as few as `most` allows, and of about one size.
+inline std::int64_t even_part(std::int64_t n, std::int64_t most, std::int64_t step) {
+  const std::int64_t parts = std::max<std::int64_t>(1, (n + most - 1) / most);
+  return std::max(step, round_up((n + parts - 1) / parts, step));
+}
+
 // One head after the other, all of one call: the task that is referred to is overwritten, and start() takes it up. So the
 // memory of the arrays is asked for once. Its members are open to the kinds of terms (attend_terms-inl.h).
 class Tiles {
@@ -58,20 +64,20 @@ class Tiles {
   explicit Tiles(const HeadTask& t)
       : t_(t),
         s_(t.shape),
-        N_(lanes()),
-        bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
-        bk_(s_.key_tile ? s_.key_tile
-                        : std::min<std::int64_t>(192, round_up(std::max<std::int64_t>(1, s_.keys), 2 * N_))),
-        Kp_(round_up(s_.K, N_)),
-        Dp_(round_up(s_.D, N_)),
-        keys_(round_up(s_.keys, N_) + N_),
-        margin_(round_up(kRows + N_, 2 * N_)),
-        ld_(round_up(bk_, 2 * N_) + margin_),
-        ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
-        span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
+        bq_(s_.query_tile ? s_.query_tile : even_part(s_.queries, 8 * kRows, kRows)),
+        bk_(s_.key_tile
+                ? s_.key_tile
+                : std::min<std::int64_t>(192, round_up(std::max<std::int64_t>(1, s_.keys), 2 * lanes()))),
+        Kp_(round_up(s_.K, lanes())),
+        Dp_(round_up(s_.D, lanes())),
+        keys_(round_up(s_.keys, lanes()) + lanes()),
+        margin_(round_up(kRows + lanes(), 2 * lanes())),
+        ld_(round_up(bk_, 2 * lanes()) + margin_),
+        ldg_(round_up(bq_ + bk_, 2 * lanes()) + 2 * lanes()),
+        span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * lanes()) {}
   void start() {
     shift_ = s_.place(0);
-    zero_ = s_.place(s_.queries) + bq_ + 2 * N_;
+    zero_ = s_.place(s_.queries) + bq_ + 2 * lanes();
     tame_ = true;
   }
 
@@ -125,20 +131,20 @@ class Tiles {
 
   float dot(const float* a, const float* b, std::int64_t n) const {
     V total = hn::Zero(F());
-    for (std::int64_t c = 0; c < n; c += N_)
+    for (std::int64_t c = 0; c < n; c += lanes())
       total = hn::MulAdd(load(a + c, n - c), load(b + c, n - c), total);
     return sum(total);
   }
   // y += x·factor
   void add(float factor, const float* x, std::int64_t n, float* y) const {
-    for (std::int64_t c = 0; c < n; c += N_)
+    for (std::int64_t c = 0; c < n; c += lanes())
       hn::StoreU(hn::MulAdd(set(factor), hn::LoadU(F(), x + c), hn::LoadU(F(), y + c)), F(), y + c);
   }
 
   // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
   void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, float* c) const {
     const float* b = &right[tile.j0];
-    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    const std::int64_t panel = whole(tile) ? tile.ni : even_part(tile.ni, kRows, 1);
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
       product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, c + a * ld_, ld_,
@@ -155,7 +161,7 @@ class Tiles {
       });
     }
     if (!tame_) return;
-    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    const std::int64_t panel = whole(tile) ? tile.ni : even_part(tile.ni, kRows, 1);
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
       product({m, padded, k}, {w + a * ld_, ld_, 1}, x, padded, c + a * padded, padded, true);
@@ -171,7 +177,7 @@ class Tiles {
       });
     }
     if (!tame_) return;
-    const std::int64_t panel = whole(tile) ? tile.nj : kRows;
+    const std::int64_t panel = whole(tile) ? tile.nj : even_part(tile.nj, kRows, 1);
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
       const std::int64_t from = first_row(tile, b);
@@ -215,7 +221,7 @@ class Tiles {
 
   const HeadTask& t_;
   const AttendShape& s_;
-  const std::int64_t N_, bq_, bk_, Kp_, Dp_;
+  const std::int64_t bq_, bk_, Kp_, Dp_;
   const std::int64_t keys_;      // length of a packed row over keys, with room for whole vectors
   const std::int64_t margin_;    // room beside each row of a tile, for the products by distance
   const std::int64_t ld_, ldg_;  // steps of the rows of a tile and of a band

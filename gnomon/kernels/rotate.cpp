@@ -1,5 +1,7 @@
 #include "gnomon/kernels/rotate.h"
 
+#include <algorithm>
+
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
@@ -12,9 +14,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-// Rows of one token, `head` apart.
+// Rows of one token, `head` apart, and how many heads ahead of time a row is asked for (0: not at all).
 struct TokenRows {
-  std::int64_t H, head;
+  std::int64_t H, head, ahead;
   float* x;
 };
 // Where the numbers of a pair stand: one of each half, or neighbours.
@@ -29,6 +31,10 @@ struct Halves {
   HWY_INLINE void store(D d, hn::Vec<D> a, hn::Vec<D> b, float* low) const {
     hn::StoreU(a, d, low), hn::StoreU(b, d, low + gap);
   }
+  template <class D>
+  HWY_INLINE void fetch(D, const float* low) const {
+    hwy::Prefetch(low), hwy::Prefetch(low + gap);
+  }
 };
 struct Neighbours {
   static float* at(float* row, std::int64_t i) { return row + 2 * i; }
@@ -40,12 +46,15 @@ struct Neighbours {
   HWY_INLINE void store(D d, hn::Vec<D> a, hn::Vec<D> b, float* low) const {
     hn::StoreInterleaved2(a, b, d, low);
   }
+  template <class D>
+  HWY_INLINE void fetch(D d, const float* low) const {
+    hwy::Prefetch(low), hwy::Prefetch(low + hn::Lanes(d));
+  }
 };
 // (a, b) → (a cos − b sin, a sin + b cos) for as many pairs as there are W vectors of D's size, from pair i on. cos and sin stay in
 // registers while the rows pass by. The first pair that is left.
 template <int W, class D, class Pairs>
-std::int64_t turn(D d, const Pairs& pairs, const RowRotation& r, float sign, std::int64_t i,
-                  const TokenRows& rows) {
+std::int64_t turn(D d, Pairs pairs, const RowRotation& r, float sign, std::int64_t i, const TokenRows& rows) {
   const auto N = std::int64_t(hn::Lanes(d));
   for (; i + W * N <= r.pairs; i += W * N) {
     hn::Vec<D> c[W], s[W];
@@ -54,11 +63,13 @@ std::int64_t turn(D d, const Pairs& pairs, const RowRotation& r, float sign, std
       c[w] = hn::LoadU(d, r.cos + i + w * N);
       s[w] = hn::Mul(hn::Set(d, sign), hn::LoadU(d, r.sin + i + w * N));
     }
-    for (std::int64_t h = 0; h < rows.H; ++h) {
-      float* row = rows.x + h * rows.head;
+    float* row = rows.x;
+    const std::int64_t step = rows.head, ahead = rows.ahead * step;
+    for (std::int64_t h = rows.H; h > 0; --h, row += step) {
       GNOMON_UNROLL
       for (int w = 0; w < W; ++w) {
         float* low = Pairs::at(row, i + w * N);
+        if (ahead > 0) pairs.fetch(d, low + ahead);
         hn::Vec<D> a, b;
         pairs.load(d, low, a, b);
         pairs.store(d, hn::MulSub(a, c[w], hn::Mul(b, s[w])), hn::MulAdd(a, s[w], hn::Mul(b, c[w])), low);
@@ -76,22 +87,48 @@ void turn_all(const Pairs& pairs, const RowRotation& r, float sign, const TokenR
   i = turn<1>(hn::CappedTag<float, 4>(), pairs, r, sign, i, rows);
   turn<1>(hn::CappedTag<float, 1>(), pairs, r, sign, i, rows);
 }
-void RotateHalves(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
-  turn_all(Halves{r.gap}, r, sign, {H, head, x});
+void RotateRow(const RowRotation& r, float sign, float* x) { turn_all(Halves{r.gap}, r, sign, {1, 0, 0, x}); }
+void RotateRowBackward(const RowGradient& r, float sign, const float* x, const float* dy) {
+  const auto add = [&](std::int64_t i, std::int64_t n) HWY_ATTR {
+    const V a = load(x + i, n), b = load(x + r.gap + i, n);
+    const V da = load(dy + i, n), db = hn::Mul(set(sign), load(dy + r.gap + i, n));
+    const V same = hn::MulAdd(a, da, hn::Mul(hn::Mul(set(sign), b), db));
+    const V turned = hn::MulSub(a, db, hn::Mul(hn::Mul(set(sign), b), da));
+    store(hn::Add(load(r.dcos + i, n), same), r.dcos + i, n);
+    store(hn::Add(load(r.dsin + i, n), turned), r.dsin + i, n);
+  };
+  std::int64_t i = 0;
+  for (; i + lanes() <= r.pairs; i += lanes()) add(i, lanes());
+  if (i < r.pairs) add(i, r.pairs - i);
 }
-void RotateAdjacent(const RowRotation& r, float sign, std::int64_t H, std::int64_t head, float* x) {
-  turn_all(Neighbours(), r, sign, {H, head, x});
+// The tokens begin..end of all sequences.
+void RotateTokens(const Rotation& r, const RowLayout& rows, float sign, std::int64_t begin, std::int64_t end,
+                  float* x) {
+  constexpr std::int64_t kAhead = 2048;  // numbers: so much is on its way from memory
+  const std::int64_t ahead = kAhead / std::max<std::int64_t>(1, 2 * r.pairs);
+  for (std::int64_t n = begin; n < end; ++n) {
+    const std::int64_t b = n / rows.T, t = n % rows.T, at = (r.per_sequence ? n : t) * r.pairs;
+    const RowRotation row{r.pairs, r.pairs, r.cos + at, r.sin + at};
+    const TokenRows token{rows.H, rows.head, ahead, x + b * rows.batch + t * rows.token};
+    r.pairing == Pairing::halves ? turn_all(Halves{r.pairs}, row, sign, token)
+                                 : turn_all(Neighbours(), row, sign, token);
+  }
 }
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gnomon {
-HWY_EXPORT(RotateHalves);
-HWY_EXPORT(RotateAdjacent);
+HWY_EXPORT(RotateRow);
+HWY_EXPORT(RotateTokens);
+HWY_EXPORT(RotateRowBackward);
 
 void rotate_row(const RowRotation& r, int sign, float* x) {
-  HWY_DYNAMIC_DISPATCH(RotateHalves)(r, float(sign), 1, 0, x);
+  HWY_DYNAMIC_DISPATCH(RotateRow)(r, float(sign), x);
+}
+
+void rotate_row_backward(const RowGradient& r, int sign, const float* x, const float* dy) {
+  HWY_DYNAMIC_DISPATCH(RotateRowBackward)(r, float(sign), x, dy);
 }
 
 std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x) {
@@ -112,15 +149,7 @@ void rotate(const Rotation& r, const RowLayout& rows, int sign, float* x) {
   check_pointers("rotate", numbers, {{"cos", r.cos}, {"sin", r.sin}});
   if (numbers == 0) return;
   parallel_ranges(rows.B * rows.T, 64, [&](auto begin, auto end) {
-    for (auto n = begin; n < end; ++n) {
-      const auto b = n / rows.T, t = n % rows.T;
-      float* token = x + b * rows.batch + t * rows.token;
-      const auto at = (r.per_sequence ? n : t) * r.pairs;
-      const RowRotation row{r.pairs, r.pairs, r.cos + at, r.sin + at};
-      r.pairing == Pairing::halves
-          ? HWY_DYNAMIC_DISPATCH(RotateHalves)(row, float(sign), rows.H, rows.head, token)
-          : HWY_DYNAMIC_DISPATCH(RotateAdjacent)(row, float(sign), rows.H, rows.head, token);
-    }
+    HWY_DYNAMIC_DISPATCH(RotateTokens)(r, rows, float(sign), begin, end, x);
   });
 }
 }  // namespace gnomon

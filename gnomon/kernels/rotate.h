@@ -34,6 +34,12 @@ struct RowRotation {
   const float *cos, *sin;  // (pairs)
 };
 void rotate_row(const RowRotation& rotation, int sign, float* x);
+// Of y = z·x, in one row of pairs `gap` apart: dz (pairs) += dy·conj(x), or its conjugate for a sign of −1.
+struct RowGradient {
+  std::int64_t pairs, gap;
+  float *dcos, *dsin;  // (pairs)
+};
+void rotate_row_backward(const RowGradient& gradient, int sign, const float* x, const float* dy);
 // The number of numbers in these rows of `width` each. Throws Error(usage) for a null x and for rows that overlap.
 std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x);
 

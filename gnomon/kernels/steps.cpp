@@ -102,25 +102,52 @@ void each_reader(const Rotate& r, const StepRows& rows, std::int64_t head, std::
     }
   }
 }
+// Sums of the gradients of cos and sin over rows: a few of them in float32, then in double.
+class TableSums {
+ public:
+  explicit TableSums(const Rotate& r) : r_(r), some_(2 * r.pairs), all_(some_.size()) {}
+  void add(int sign, const float* x, const float* dy) {
+    float *dcos = some_.data(), *dsin = dcos + r_.pairs;
+    if (r_.stride == 1) {
+      rotate_row_backward({r_.pairs, r_.gap, dcos, dsin}, sign, x + r_.first, dy + r_.first);
+    } else {
+      for (std::int64_t n = 0; n < r_.pairs; ++n) {
+        const std::int64_t low = r_.low(n), high = low + r_.gap;
+        dcos[n] += x[low] * dy[low] + x[high] * dy[high];
+        dsin[n] += float(sign) * (x[low] * dy[high] - x[high] * dy[low]);
+      }
+    }
+    if (++rows_ == kRowsAtOnce) flush();
+  }
+  void flush() {
+    for (std::size_t n = 0; n < all_.size(); ++n) all_[n] += some_[n];
+    clear();
+  }
+  double dcos(std::int64_t n) const { return all_[std::size_t(n)]; }
+  double dsin(std::int64_t n) const { return all_[std::size_t(r_.pairs + n)]; }
+
+ private:
+  static constexpr int kRowsAtOnce = 32;
+  void clear() { std::fill(some_.begin(), some_.end(), 0.0f), rows_ = 0; }
+  const Rotate& r_;
+  Floats some_;
+  std::vector<double> all_;
+  int rows_ = 0;
+};
 // y = z·x: dz = dy·conj(x).
 void table_backward(const Rotate& r, int sign, const StepRows& rows, const float* before, const float* dy,
                     Rotate& grad) {
   parallel_for(r.heads * r.tokens, [&](std::int64_t entry) {
-    std::vector<double> dcos(std::size_t(r.pairs)), dsin(dcos.size());
-    each_reader(r, rows, entry / r.tokens, entry % r.tokens, [&](std::int64_t at) {
-      const float *x = before + at, *d = dy + at;
-      for (std::int64_t n = 0; n < r.pairs; ++n) {
-        const std::int64_t lo = r.low(n), hi = lo + r.gap;
-        dcos[n] += double(x[lo]) * d[lo] + double(x[hi]) * d[hi];
-        dsin[n] += sign * (double(x[lo]) * d[hi] - double(x[hi]) * d[lo]);
-      }
-    });
+    TableSums sums(r);
+    each_reader(r, rows, entry / r.tokens, entry % r.tokens,
+                [&](std::int64_t at) { sums.add(sign, before + at, dy + at); });
+    sums.flush();
     for (std::int64_t n = 0; n < r.pairs; ++n) {
       const std::int64_t at = entry * r.pairs + n;
       if (!r.angles.empty()) {
-        grad.cos[at] += float(std::cos(r.angles[at]) * dsin[n] - std::sin(r.angles[at]) * dcos[n]);
+        grad.cos[at] += float(std::cos(r.angles[at]) * sums.dsin(n) - std::sin(r.angles[at]) * sums.dcos(n));
       } else {
-        grad.cos[at] += float(dcos[n]), grad.sin[at] += float(dsin[n]);
+        grad.cos[at] += float(sums.dcos(n)), grad.sin[at] += float(sums.dsin(n));
       }
     }
   });

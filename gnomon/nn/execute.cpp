@@ -17,7 +17,7 @@ struct Place {
   std::int64_t B, T, H, width;
   std::int64_t first, of;
   std::int64_t size() const { return B * T * H * width; }
-  Heads<float> dense(Floats& rows) const { return {rows.data(), T * H * width, H * width, width}; }
+  Heads<float> dense(float* rows) const { return {rows, T * H * width, H * width, width}; }
   StepRows at(const Heads<float>& rows) const {
     return {RowLayout{B, T, H, rows.batch, rows.token, rows.head}, first, of};
   }
@@ -35,11 +35,17 @@ Place place_of(const Execution& e, Role role) {
           s.keys};
 }
 
-void copy_rows(const Place& p, std::int64_t channels, const Heads<float>& from, const Heads<float>& to) {
+// `channels` of each row, and behind them 0 in so many.
+struct Channels {
+  std::int64_t copied, zeros = 0;
+};
+void copy_rows(const Place& p, const Channels& c, const Heads<float>& from, const Heads<float>& to) {
   parallel_ranges(p.B * p.T, 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      for (std::int64_t h = 0; h < p.H; ++h)
-        std::copy_n(from.row(n / p.T, n % p.T, h), channels, to.row(n / p.T, n % p.T, h));
+      for (std::int64_t h = 0; h < p.H; ++h) {
+        float* row = to.row(n / p.T, n % p.T, h);
+        std::fill_n(std::copy_n(from.row(n / p.T, n % p.T, h), c.copied, row), c.zeros, 0.0f);
+      }
     }
   });
 }
@@ -53,20 +59,23 @@ bool needs_copy(const Execution& e, Role role, std::int64_t more) {
 }
 
 // The rows that attention reads: `given`, or a wider copy of them in `own`, after the steps.
-Heads<float> mapped(const Execution& e, Role role, const Heads<float>& given, Floats& own,
-                    std::vector<Floats>& before) {
+Heads<float> mapped(const Execution& e, Role role, const Heads<float>& given, Scratch& own,
+                    std::vector<Scratch>& before) {
   const Place p = place_of(e, role);
   const std::int64_t D = role == Role::v ? e.shape.D : e.shape.K;
   const bool copies = needs_copy(e, role, p.width - D);
   own.clear();
   if (copies) {
     own.resize(std::size_t(p.size()));
-    copy_rows(p, D, given, p.dense(own));
+    copy_rows(p, {D, p.width - D}, given, p.dense(own.data()));
   }
-  const Heads<float> rows = copies ? p.dense(own) : given;
+  const Heads<float> rows = copies ? p.dense(own.data()) : given;
   for (const Step& step : e.plan.steps) {
     if (!step.acts_on(role)) continue;
-    if (step.needs_input()) before.push_back(own);
+    if (step.needs_input()) {
+      before.emplace_back(own.size());
+      copy_rows(p, {p.width}, rows, p.dense(before.back().data()));
+    }
     apply(step, role, p.at(rows), rows.data);
   }
   return rows;
@@ -97,8 +106,9 @@ AttendShape widened(const Execution& e) {
 }
 Heads<const float> read(const Heads<float>& rows) { return {rows.data, rows.batch, rows.token, rows.head}; }
 // The rows of a role after its steps.
-Heads<float> kept_rows(const Execution& e, Role role, const Floats& own, const Heads<float>& given) {
-  return own.empty() ? given : place_of(e, role).dense(const_cast<Floats&>(own));
+template <class Numbers>
+Heads<float> kept_rows(const Execution& e, Role role, const Numbers& own, const Heads<float>& given) {
+  return own.empty() ? given : place_of(e, role).dense(const_cast<float*>(own.data()));
 }
 
 void show_rows(const Execution& e, std::string_view name, Role role, const Heads<float>& rows) {
@@ -164,7 +174,7 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
   if (!e.plan.acts_on(Role::out)) return;
   const Place p = place_of(e, Role::out);
   kept.attended.resize(std::size_t(p.size()));
-  copy_rows(p, s.D, rows.out, p.dense(kept.attended));
+  copy_rows(p, {s.D}, rows.out, p.dense(kept.attended.data()));
   for (const Step& step : e.plan.steps) {
     if (!step.acts_on(Role::out)) continue;
     if (step.needs_input()) throw Error(Fault::bug, "the gradient of a step on the output needs its input");
@@ -175,11 +185,11 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
 void execute_backward(const Execution& e, const AttentionRows<float>& rows, const AttentionKept& kept,
                       const AttentionRows<float>& d, Plan& dplan, const ExtrasGrad& dextras) {
   std::vector<const float*> before;
-  for (const Floats& rows_before : kept.before) before.push_back(rows_before.data());
+  for (const Scratch& rows_before : kept.before) before.push_back(rows_before.data());
   mapped_backward(e, Role::out, d.out, before, dplan);
   // The gradient of wide rows is wide.
-  Floats dq, dk, dv;
-  const auto gradient = [&](Role role, const Floats& own, Floats& wide, const Heads<float>& narrow) {
+  Scratch dq, dk, dv;
+  const auto gradient = [&](Role role, const Scratch& own, Scratch& wide, const Heads<float>& narrow) {
     wide.resize(own.size());
     return kept_rows(e, role, wide, narrow);
   };
@@ -194,8 +204,8 @@ void execute_backward(const Execution& e, const AttentionRows<float>& rows, cons
   mapped_backward(e, Role::v, to_v, before, dplan);
   mapped_backward(e, Role::k, to_k, before, dplan);
   mapped_backward(e, Role::q, to_q, before, dplan);
-  const auto narrow = [&](Role role, const Floats& wide, const Heads<float>& from, const Heads<float>& to) {
-    if (!wide.empty()) copy_rows(place_of(e, role), role == Role::v ? e.shape.D : e.shape.K, from, to);
+  const auto narrow = [&](Role role, const Scratch& wide, const Heads<float>& from, const Heads<float>& to) {
+    if (!wide.empty()) copy_rows(place_of(e, role), {role == Role::v ? e.shape.D : e.shape.K}, from, to);
   };
   narrow(Role::q, dq, to_q, d.q), narrow(Role::k, dk, to_k, d.k), narrow(Role::v, dv, to_v, d.v);
 }

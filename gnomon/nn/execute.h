@@ -17,8 +17,8 @@ struct AttentionRows {
 
 // What a forward pass keeps for the backward pass.
 struct AttentionKept {
-  Floats q, k, v;  // rows with all their channels after the steps; empty: the steps worked in place
-  std::vector<Floats>
+  Scratch q, k, v;  // rows with all their channels after the steps; empty: the steps worked in place
+  std::vector<Scratch>
       before;       // rows as a step found them whose gradient needs them, in the order of the pass
   Floats attended;  // what attention returned before the steps of the output; empty: they found it in `out`
   Floats lse;       // (B,H,queries)

@@ -57,7 +57,7 @@ class AtWork<ByDistanceTerm> : public TermAtWork {
       return;
     }
     float* to = &dnumbers_[head_.band_of(tile, r.a)];
-    for (std::int64_t b = 0; b < r.n; b += N_)
+    for (std::int64_t b = 0; b < r.n; b += lanes())
       hn::StoreU(hn::Add(hn::LoadU(F(), ds + b), hn::LoadU(F(), to + b)), F(), to + b);
   }
   void finish() { head_.collect_distances(gradient_, dnumbers_, {1, 1}, 1); }

@@ -60,7 +60,7 @@ class AtWork<ByTokenTerm> : public TermAtWork {
     float *of_query = dby_query(), *of_key = dby_key() ? &dby_key_[tile.j0] : nullptr;
     if (!of_query && !of_key) return;
     V row_sum = hn::Zero(F());
-    for (std::int64_t b = 0; b < r.n; b += N_) {
+    for (std::int64_t b = 0; b < r.n; b += lanes()) {
       const V d = hn::LoadU(F(), ds + b);
       if (of_key) hn::StoreU(hn::Add(d, hn::LoadU(F(), of_key + b)), F(), of_key + b);
       row_sum = hn::Add(row_sum, d);

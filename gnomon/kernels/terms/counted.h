@@ -159,7 +159,7 @@ class AtWork<CountedTerm> : public TermAtWork {
   void gate(const Tile& tile, const Seen& r) { count_.gate(r, head_.logits(r.a), head_.hides(tile, r)); }
   // Rows of the table, those that a query can reach, and their place in a row of readings.
   const std::int64_t rows_given_ = t_.given->CountedTerm::own(s_),
-                     reached_ = std::min(rows_given_, s_.keys + 2), step_ = round_up(reached_, 2 * N_);
+                     reached_ = std::min(rows_given_, s_.keys + 2), step_ = round_up(reached_, 2 * lanes());
   Count count_;
   Scratch rows_, transposed_, drows_;
 };

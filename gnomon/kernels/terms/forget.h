@@ -118,7 +118,7 @@ class AtWork<ForgetTerm> : public TermAtWork {
   void backward(const Tile& tile, const Seen& r, const float* ds) { gates_.backward(of_row(tile, r), ds); }
   void backward(const Tile& tile) {
     Scratch& dz = gates_.z();
-    const std::int64_t end = round_up(tile.nj, 2 * N_);
+    const std::int64_t end = round_up(tile.nj, 2 * lanes());
     for (std::int64_t a = 0; a < tile.ni; ++a) {
       const Seen r = head_.seen(tile, a);
       // Of a row whose keys are all hidden z is still z: it had no way back.
@@ -144,7 +144,7 @@ class AtWork<ForgetTerm> : public TermAtWork {
   Forget::Gates of_row(const Tile& tile, const Seen& r) {
     return {r, tile.i0 + r.a + shift_ - tile.j0, head_.hides(tile, r)};
   }
-  const std::int64_t width_ = t_.given->forget_width, padded_ = round_up(width_, N_);
+  const std::int64_t width_ = t_.given->forget_width, padded_ = round_up(width_, lanes());
   Forget gates_;
   Scratch q_, k_, k_t_, dq_, dk_;
 };

@@ -50,10 +50,10 @@ class AtWork<KeyCrossTerm> : public TermAtWork {
       float *bands = head_.key_bands(), *turned = bands + Columns::kMost * ldg_;
       product({c.n, c.width, s_.K}, {&head_.k_t_[tile.j0 + c.b0], 1, keys_},
               rows_.packed().transposed.data() + c.start, span_, bands, ldg_ - 1, false);
-      transpose({bands, ldg_, round_up(c.n, N_), tile.ni - c.a0}, turned, Columns::kMost);
+      transpose({bands, ldg_, round_up(c.n, lanes()), tile.ni - c.a0}, turned, Columns::kMost);
       for (std::int64_t a = tile.ni - 1; a >= c.a0; --a, turned += Columns::kMost) {
         float* row = &head_.logits_[a * ld_ + c.b0];
-        for (std::int64_t b = 0; b < c.n; b += N_)
+        for (std::int64_t b = 0; b < c.n; b += lanes())
           hn::StoreU(hn::Add(hn::LoadU(F(), row + b), hn::LoadU(F(), turned + b)), F(), row + b);
       }
     });

@@ -41,7 +41,6 @@ class Mixer {
   // `task`: of the first head.
   Mixer(const HeadTask& task, const Head& head)
       : t_(task),
-        N_(lanes()),
         one_(t_.H + (t_.rate ? t_.H : 1)),
         inputs_(one_ + 1),
         all_(inputs_ + (t_.drate ? t_.H : 0)),
@@ -75,7 +74,7 @@ class Mixer {
         float* s = heads[std::size_t(h)].logits(a) + r.from;
         const float *distance = x(warped(h)), *y = &y_[h * ld_];
         const V size = set(t_.size[h]), last = set(t_.down_bias[h]);
-        for (std::int64_t b = 0; b < width(r); b += N_) {
+        for (std::int64_t b = 0; b < width(r); b += lanes()) {
           const V more = hn::NegMulAdd(size, hn::LoadU(F(), distance + b), hn::LoadU(F(), y + b));
           hn::StoreU(hn::Add(hn::LoadU(F(), s + b), hn::Add(more, last)), F(), s + b);
         }
@@ -87,8 +86,8 @@ class Mixer {
     const std::int64_t H = t_.H, N = t_.hidden;
     dx_.resize(H * ld_), ds_.resize(H * ld_);
     if (dup_.empty()) {
-      dup_.assign(N * all_ * N_, 0.0f), ddown_.assign(H * N * N_, 0.0f);
-      dsums_.assign(H * all_ * N_, 0.0f);
+      dup_.assign(N * all_ * lanes(), 0.0f), ddown_.assign(H * N * lanes(), 0.0f);
+      dsums_.assign(H * all_ * lanes(), 0.0f);
     }
     for (std::int64_t a = 0; a < tile.ni; ++a) {
       const Seen r = heads[0].seen(tile, a);
@@ -117,7 +116,7 @@ class Mixer {
   std::int64_t width(const Seen& r) const { return r.n - r.from; }
   std::int64_t warped(std::int64_t h) const { return t_.rate ? t_.H + h : t_.H; }  // the row that head h has
   float* x(std::int64_t row) { return &x_[row * ld_]; }
-  float total(const Scratch& sums, std::int64_t n) const { return sum(hn::LoadU(F(), &sums[n * N_])); }
+  float total(const Scratch& sums, std::int64_t n) const { return sum(hn::LoadU(F(), &sums[n * lanes()])); }
   // Σ over the pairs of row `row` times the gradient of the bias of head h: what is added to s, and what the network reads.
   float with_bias(std::int64_t h, std::int64_t row) const {
     double all = double(total(dsums_, h * all_ + row));
@@ -186,7 +185,7 @@ class Mixer {
   }
   template <class Body>
   void each(const Seen& r, const Body& f) const {
-    for (std::int64_t b = 0; b < width(r); b += N_) f(b);
+    for (std::int64_t b = 0; b < width(r); b += lanes()) f(b);
   }
   // The columns that a row sees, from 0 on, and zeros after them.
   void copy(const float* row, const Seen& r, float* to) const {
@@ -234,14 +233,14 @@ class Mixer {
   template <int M, int C>
   void add_block(const Bundle& a, const Bundle& b, const Seen& at, Scratch& out) const {
     V total[M][C];
-    float* to = &out[(at.a * b.rows + at.from) * N_];
+    float* to = &out[(at.a * b.rows + at.from) * lanes()];
     GNOMON_UNROLL
     for (int m = 0; m < M; ++m) {
       GNOMON_UNROLL
-      for (int c = 0; c < C; ++c) total[m][c] = hn::LoadU(F(), to + (m * b.rows + c) * N_);
+      for (int c = 0; c < C; ++c) total[m][c] = hn::LoadU(F(), to + (m * b.rows + c) * lanes());
     }
     const float *left = a.data + at.a * ld_, *right = b.data + at.from * ld_;
-    for (std::int64_t p = 0; p < at.n; p += N_) {
+    for (std::int64_t p = 0; p < at.n; p += lanes()) {
       V y[C];
       GNOMON_UNROLL
       for (int c = 0; c < C; ++c) y[c] = hn::LoadU(F(), right + c * ld_ + p);
@@ -255,12 +254,12 @@ class Mixer {
     GNOMON_UNROLL
     for (int m = 0; m < M; ++m) {
       GNOMON_UNROLL
-      for (int c = 0; c < C; ++c) hn::StoreU(total[m][c], F(), to + (m * b.rows + c) * N_);
+      for (int c = 0; c < C; ++c) hn::StoreU(total[m][c], F(), to + (m * b.rows + c) * lanes());
     }
   }
 
   const Network t_;
-  const std::int64_t N_, one_, inputs_, all_, rows_, ld_;
+  const std::int64_t one_, inputs_, all_, rows_, ld_;
   Scratch scores_;  // (H,rows,ld) of the tile
   Scratch up_, x_, z_, y_, ds_, dx_;
   Scratch dup_, ddown_,
