@@ -11,6 +11,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/shares.h"
 
 namespace gnomon {
 namespace {
@@ -24,7 +25,8 @@ class Team {
   static std::unique_ptr<Team> of(int threads) {
     auto team = std::make_unique<Team>();
     try {
-      while (team->threads() < threads) team->helpers_.emplace_back([t = team.get()] { t->help(); });
+      while (team->threads() < threads)
+        team->helpers_.emplace_back([t = team.get(), w = team->threads()] { t->help(w); });
     } catch (const std::exception& e) {
       throw Error(Fault::resource, text("cannot run on ", threads, " threads: ", e.what(),
                                         "; the system allowed ", team->threads()));
@@ -41,11 +43,11 @@ class Team {
   bool is_of_this_process() const { return process_ == getpid(); }
 
   void run(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
-    n_ = n, f_ = f, context_ = context;
-    next_.store(0, std::memory_order_relaxed);
+    Shares shares(n, threads());
+    shares_ = &shares, f_ = f, context_ = context;
     busy_.store(int(helpers_.size()), std::memory_order_relaxed);
     start();
-    work();
+    work(0);
     for (int busy; (busy = busy_.load(std::memory_order_acquire)) > 0;) busy_.wait(busy);
   }
 
@@ -54,27 +56,26 @@ class Team {
     loops_.fetch_add(1, std::memory_order_release);
     loops_.notify_all();
   }
-  void work() {
+  void work(int worker) {
     in_loop = true;
-    for (std::int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < n_;) f_(context_, i);
+    for (std::int64_t i; (i = shares_->next(worker)) >= 0;) f_(context_, i);
     in_loop = false;
   }
-  void help() {
+  void help(int worker) {
     for (std::uint32_t seen = 0;;) {
       loops_.wait(seen, std::memory_order_acquire);
       seen = loops_.load(std::memory_order_acquire);
       if (!f_) return;
-      work();
+      work(worker);
       if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
     }
   }
 
   const pid_t process_ = getpid();
   // One loop: set before loops_ is raised, read after.
-  std::int64_t n_ = 0;
+  Shares* shares_ = nullptr;
   void (*f_)(void*, std::int64_t) = nullptr;
   void* context_ = nullptr;
-  std::atomic<std::int64_t> next_ = 0;
   std::atomic<int> busy_ = 0;
   std::atomic<std::uint32_t> loops_ = 0;
   std::vector<std::thread> helpers_;

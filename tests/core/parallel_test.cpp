@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/shares.h"
 #include "tests/support/limited.h"
 
 namespace gnomon {
@@ -56,6 +57,38 @@ TEST_F(Parallel, EveryTurnIsTakenOnceOnAsManyThreadsAsAreTold) {
   }
   set_thread_count(2);
   EXPECT_FALSE(meet(3));
+}
+
+TEST(Shares, AWorkerTakesItsOwnNeighboursThenHelps) {
+  Shares shares(10, 3);
+  std::vector<std::int64_t> taken;
+  for (int n = 0; n < 3; ++n) taken.push_back(shares.next(1));
+  EXPECT_EQ(taken, (std::vector<std::int64_t>{3, 4, 5}));
+  EXPECT_EQ(shares.next(0), 0);
+  taken.clear();
+  for (std::int64_t i; (i = shares.next(1)) >= 0;) taken.push_back(i);
+  EXPECT_EQ(taken, (std::vector<std::int64_t>{6, 7, 8, 9, 1, 2}));
+  for (const std::int64_t worker : {0, 1, 2, 5}) EXPECT_EQ(shares.next(worker), -1) << worker;
+}
+// Threads that are both at work in one loop after another meet the same turns.
+TEST_F(Parallel, AThreadMeetsTheSameTurnsInTheNextLoop) {
+  set_thread_count(2);
+  const auto who = [] {
+    std::vector<std::thread::id> by(100);
+    std::atomic<int> there = 0;
+    parallel_for(100, [&](std::int64_t i) {
+      by[std::size_t(i)] = std::this_thread::get_id();
+      if (i == 0 || i == 50) {  // both begin before either ends
+        ++there;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+        while (there < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      }
+    });
+    return std::pair(by[0], by[50]);
+  };
+  const auto first = who();
+  EXPECT_NE(first.first, first.second);
+  for (int n = 0; n < 20; ++n) EXPECT_EQ(who(), first);
 }
 
 TEST_F(Parallel, ALoopInsideALoopIsRunByWhoeverMeetsIt) {
