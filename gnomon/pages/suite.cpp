@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/pages/study_words.h"
+#include "gnomon/pages/suite_scaling.h"
 #include "gnomon/report/page.h"
 #include "gnomon/study/data/task.h"
 #include "gnomon/study/results/results.h"
@@ -117,7 +118,8 @@ SuiteScores scores_of(const StudySummary& s, const ArmSummary& a) {
 }
 
 std::vector<std::string> suite_answers(const std::vector<Told>& studies) {
-  std::vector<std::string> all;
+  const auto scaling = scaling_of(studies);
+  std::vector<std::string> all = scaling ? scaling_answers(*scaling) : std::vector<std::string>();
   for (std::string sentence : {solved_by(studies, &Ends::within, "At the longest length of training"),
                                solved_by(studies, &Ends::beyond, "At the longest length beyond it")}) {
     if (!sentence.empty()) all.push_back(std::move(sentence));
@@ -134,6 +136,8 @@ std::vector<std::string> suite_answers(const std::vector<Told>& studies) {
 std::string suite_page(const std::vector<Told>& studies, const MadeBy& how) {
   report::Page page("Which position encoding, for what?");
   for (const std::string& sentence : suite_answers(studies)) page.lead(sentence);
+  if (const auto scaling = scaling_of(studies))
+    page.section("With size and training", scaling_html(*scaling));
   const char* legend =
       "For a task: the mean share of right answers over seeds, by the metric of the task, and how many seeds "
       "have 90 % or more. For a text: nats per byte. n/d: the encoding is not defined there.";

@@ -1,6 +1,7 @@
 // The concatenation at equal width: the word gives up `width` channels to the position.
 //
 //   h = [s·x ; e],   x (d − width), e (width),   s = √(d − width) (scale=on) or 1
+//   width, or a share of d: 0.25 gives the position a quarter of the channels in a model of any width
 //
 // The word table is narrower by V·width numbers. No parameters.
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 class Concat final : public Combination {
  public:
   Concat(const Options& options, std::int64_t width_of_model)
-      : Combination(width_of_model), width_(options.whole("width")) {
+      : Combination(width_of_model), width_(width_of(options)) {
     if (width_ >= d) {
       throw Error(Fault::usage,
                   text("concat: width=", width_, " leaves no channel for the word; allowed are 1 to ", d - 1,
@@ -55,6 +56,11 @@ class Concat final : public Combination {
   }
 
  private:
+  std::int64_t width_of(const Options& options) const {
+    const double share = options.number("share");
+    return share == 0 ? options.whole("width")
+                      : std::max<std::int64_t>(2, 2 * std::llround(share * double(d) / 2));
+  }
   const std::int64_t width_;
   double scale_;
 };
@@ -75,6 +81,12 @@ const CombinationEntry concat_combination = {
                  .least = 1,
                  .most = 1 << 20,
                  .whole = true},
+                {.name = "share",
+                 .help = "of the channels, which the position gets instead of `width` (the nearest even "
+                         "number); 0: width counts",
+                 .standard = "0",
+                 .least = 0,
+                 .most = 1},
                 {.name = "scale",
                  .help = "multiply the word vector by the square root of its width",
                  .standard = "on",

@@ -8,6 +8,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/session.h"
+#include "gnomon/nn/train.h"
 #include "tests/nn/model_support.h"
 
 namespace gnomon {
@@ -55,6 +56,21 @@ std::vector<std::string> all_specs() {
                              "t5+[rope, fire(hidden=4), none]", "rope_learned+fox", "pope+fox+window(size=5)",
                              "rope_value+alibi_learned+chunk(size=4)", "tupe+kerple_power"});
   return specs;
+}
+
+// A share of the channels is a width in a model of any size: the nearest even one.
+TEST(Model, AShareOfTheChannelsIsAWidth) {
+  const auto trained = [](std::int64_t width, const char* spec) {
+    Trainer t(make_block("gpt", {.layers = 1, .width = width, .heads = 2, .length = 8}, Spec::parse(spec)),
+              {}, 1);
+    const std::vector<std::int32_t> bytes{1, 2, 3, 4, 5, 6, 7, 8};
+    t.train({1, 8, bytes, bytes});
+    return std::vector<float>(t.w.begin(), t.w.end());
+  };
+  EXPECT_EQ(trained(64, "concat(sinusoidal, share=0.25)"), trained(64, "concat(sinusoidal)"));
+  EXPECT_EQ(trained(36, "concat(sinusoidal, share=0.28)"), trained(36, "concat(sinusoidal, width=10)"));
+  EXPECT_EQ(trained(36, "concat(sinusoidal, share=0.01)"), trained(36, "concat(sinusoidal, width=2)"));
+  EXPECT_NE(trained(64, "concat(sinusoidal, share=0.5)"), trained(64, "concat(sinusoidal)"));
 }
 
 bool needs_causal(const std::string& spec) {

@@ -8,6 +8,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
 #include "gnomon/study/results/judge.h"
+#include "gnomon/study/results/scaling.h"
 
 namespace gnomon {
 
@@ -169,6 +170,40 @@ Json json_of(const StudySummary& s) {
   return j;
 }
 
+Json json_of(const std::vector<Foretold>& all) {
+  Json j = Json::array();
+  for (const Foretold& f : all) {
+    j.push_back({{"tokens", f.tokens},
+                 {"expected", json_of(f.expected)},
+                 {"found", f.found ? json_of(*f.found) : Json()},
+                 {"held", f.found ? Json(f.held()) : Json()}});
+  }
+  return j;
+}
+Json json_of(const std::vector<Reached>& all) {
+  Json j = Json::array();
+  for (const Reached& p : all)
+    j.push_back({{"parameters", p.parameters}, {"tokens", p.tokens}, {"by_seed", p.by_seed}});
+  return j;
+}
+Json json_of(const Scaling& s) {
+  Json j{{"baseline", s.baseline}, {"largest", s.largest}, {"arms", Json::array()}};
+  for (const ScaledArm& a : s.arms) {
+    Json arm{{"arm", a.arm}, {"reached", json_of(a.reached)}, {"law", Json()}, {"slopes", Json()}};
+    if (a.law)
+      arm["law"] = {{"E", a.law->floor},
+                    {"A", a.law->of_size},
+                    {"a", a.law->size_exponent},
+                    {"B", a.law->of_data},
+                    {"b", a.law->data_exponent}};
+    if (a.slopes)
+      arm["slopes"] = {{"size", json_of(a.slopes->size)}, {"compute", json_of(a.slopes->compute)}};
+    arm["losses_foretold"] = json_of(a.losses), arm["differences_foretold"] = json_of(a.leads);
+    j["arms"].push_back(std::move(arm));
+  }
+  return j;
+}
+
 }  // namespace
 
 std::string results_json(const StudySummary& s) { return without_unprintables(json_of(s).dump(1)) + "\n"; }
@@ -176,6 +211,7 @@ std::string results_json(const StudySummary& s) { return without_unprintables(js
 std::string results_json(const std::vector<Told>& studies) {
   Json j{{"schema", 2}, {"version", GNOMON_VERSION}, {"studies", Json::array()}};
   for (const Told& t : studies) j["studies"].push_back({{"name", t.name}, {"results", json_of(*t.summary)}});
+  if (const auto scaling = scaling_of(studies)) j["scaling"] = json_of(*scaling);
   return without_unprintables(j.dump(1)) + "\n";
 }
 

@@ -1,0 +1,32 @@
+"""scripts/texts: the texts that results are told of. Here the one that needs no download is made."""
+
+import hashlib
+import subprocess
+
+from conftest import ROOT
+
+
+def texts(*arguments):
+    return subprocess.run([ROOT / "scripts" / "texts", *arguments], capture_output=True, text=True)
+
+
+def test_it_says_what_they_are_and_under_which_licence():
+    said = texts().stdout.splitlines()
+    assert [line.split()[0] for line in said] == ["king-james", "eigen", "english", "code", "russian"]
+    assert all(any(word in line for word in ("public domain", "MPL", "GPL", "BSD")) for line in said)
+
+
+def test_a_text_is_the_one_that_is_told_of(tmp_path):
+    assert texts("king-james", tmp_path / "a" / "text").returncode == 0
+    found = hashlib.sha256((tmp_path / "a" / "text").read_bytes()).hexdigest()
+    assert found in (ROOT / "scripts" / "texts").read_text()
+    assert texts("latin", tmp_path / "b").returncode == 1 and not (tmp_path / "b").exists()
+
+
+def test_another_text_is_not_written(tmp_path):
+    """The control: the same program with another digest."""
+    changed = tmp_path / "texts"
+    changed.write_text((ROOT / "scripts" / "texts").read_text().replace('"b5c4940b', '"b5c4940c'))
+    (tmp_path / "king-james").symlink_to(ROOT / "scripts" / "king-james")
+    done = subprocess.run(["python3", changed, "king-james", tmp_path / "text"], capture_output=True, text=True)
+    assert done.returncode == 1 and "found 4137850 bytes" in done.stderr and not (tmp_path / "text").exists()
