@@ -83,6 +83,7 @@ int study_export(const StudyOptions& options);
 // The other verbs of `study`, on what stands in a folder.
 struct StudyFolderOptions {
   std::string out = "study", other;  // `compare`: two of them
+  std::string from;                  // `report`: an archive
   long long most = 1'000'000;        // `work`: runs
   bool task = false;                 // `work`: one run, without waiting
   bool quiet = false, json = false;
@@ -90,6 +91,7 @@ struct StudyFolderOptions {
 };
 int study_status(const StudyFolderOptions& options);
 int study_report(const StudyFolderOptions& options);
+int study_archive(const StudyFolderOptions& options);
 int study_compare(const StudyFolderOptions& options);
 int study_work(const StudyFolderOptions& options);
 

@@ -65,7 +65,10 @@ void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
       verb("report", "write the page, the tables and study.sqlite again from the run folders", study_report);
   CLI::App* work =
       verb("work", "join the study in a folder: do open runs, beside other processes", study_work);
-  for (CLI::App* command : {status, report, work})
+  report->add_option("--from", o.from, "of an archive of a study, into the folder DIR")->type_name("FILE");
+  CLI::App* archive =
+      verb("archive", "print settings and results as compact JSON, for `report --from`", study_archive);
+  for (CLI::App* command : {status, report, work, archive})
     command->add_option("DIR", o.out, "folder of the study")->capture_default_str()->type_name("DIR");
   CLI::Option* most = work->add_option("--most", o.most, "end after this many runs")->capture_default_str();
   work->add_flag("--task", o.task, "do one run without waiting for other runs, as a task on a cluster")
@@ -77,7 +80,10 @@ void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
   for (CLI::App* command : {status, report, compare})
     command->add_flag("--json", o.json, "print the answer as JSON");
   status->footer("Examples:\n  gnomon study status\n  gnomon study status results --json");
-  report->footer("Examples:\n  gnomon study report\n  gnomon study report results --json");
+  report->footer(
+      "Examples:\n  gnomon study report\n  gnomon study report results --json\n  gnomon study report --from "
+      "archive.json again");
+  archive->footer("Examples:\n  gnomon study archive study > archive.json");
   work->footer("Examples:\n  gnomon study work\n  gnomon study work results --most 4");
   compare->footer(
       "Examples:\n  gnomon study compare study longer\n  gnomon study compare study longer --json");

@@ -27,6 +27,7 @@
 #include "gnomon/study/conduct.h"
 #include "gnomon/study/plan/estimate.h"
 #include "gnomon/study/plan/slurm.h"
+#include "gnomon/study/results/archive.h"
 #include "gnomon/study/results/results.h"
 #include "gnomon/study/results/versus.h"
 #include "gnomon/study/settings/presets.h"
@@ -281,7 +282,40 @@ int study_status(const StudyFolderOptions& o) {
   return 0;
 }
 
+namespace {
+
+// The pages and tables of an archive, in a folder where no study stands.
+int report_archive(const StudyFolderOptions& o) {
+  const SuiteFolder folder{o.out};
+  if (std::filesystem::exists(folder.names()) || std::filesystem::exists(folder.part("").config()))
+    throw Error(Fault::usage,
+                text(o.out, ": found a study, allowed is another folder for what is in ", o.from));
+  std::vector<Done> all;
+  for (const Archived& study : archive_from(o.from)) {
+    const StudyFolder own = folder.part(study.name);
+    make_folders(own.folder);
+    all.push_back({study.name, summarise(study.config, *study.data, study.found)});
+    write_file(own.csv(), results_csv(all.back().summary)),
+        write_file(own.json(), results_json(all.back().summary));
+    write_page(all.back().summary, *study.data, own, o.command);
+  }
+  return show(all, folder, o.command, o.json);
+}
+
+}  // namespace
+
+int study_archive(const StudyFolderOptions& o) {
+  const SuiteFolder folder{o.out};
+  std::vector<std::pair<std::string, Opened>> all;
+  for (const std::string& name : folder.parts()) all.emplace_back(name, open_study(folder.part(name)));
+  std::vector<ToArchive> studies;
+  for (const auto& [name, s] : all) studies.push_back({name, &s.config, s.data.get(), &s.found});
+  fmt::print("{}", archive_json(studies));
+  return 0;
+}
+
 int study_report(const StudyFolderOptions& o) {
+  if (!o.from.empty()) return report_archive(o);
   const SuiteFolder folder{o.out};
   std::vector<Done> all;
   for (const std::string& name : folder.parts()) {

@@ -99,6 +99,11 @@ std::string result_json(const RunResult& r) {
   return sealed(j.dump(1));
 }
 
+RunResult result_from_text(const std::string& json, const std::string& where) {
+  const StrictJson parsed = parse_json(json, where);
+  return result_from(JsonValue(parsed, where));
+}
+
 RunResult result_from_json(const Path& path) {
   const std::string bytes = read_file(path);
   try {

@@ -48,6 +48,8 @@ struct RunResult {
 std::string result_json(const RunResult& result);
 // Throws Error(input) for a file that is not, to the byte, what result_json made.
 RunResult result_from_json(const Path& path);
+// Of JSON with its members and without a seal, as an archive has it; `where` begins messages.
+RunResult result_from_text(const std::string& json, const std::string& where);
 
 // Where a run keeps its files.
 struct RunFolder {

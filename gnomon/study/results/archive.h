@@ -1,0 +1,30 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gnomon/study/plan/study.h"
+
+namespace gnomon {
+
+// A study as its archive has it: settings, what is told of the data, and results, without the text and the models.
+// Summaries and pages are made of it anywhere as of the study, from losses of blocks that are rounded to 10⁻⁵ nats.
+struct Archived {
+  std::string name;  // of a part; empty: it is a study by itself
+  StudyConfig config;
+  std::unique_ptr<Data> data;  // of a text: without windows, which throw Error(usage)
+  Found found;                 // by the keys that runs have here
+};
+
+struct ToArchive {
+  std::string name;
+  const StudyConfig* config;
+  const Data* data;
+  const Found* found;  // of this study
+};
+// Compact JSON; equal for equal studies. Throws Error(usage) for a text of questions and answers.
+std::string archive_json(const std::vector<ToArchive>& studies);
+// Throws Error(input) for a file that is none.
+std::vector<Archived> archive_from(const Path& path);
+
+}  // namespace gnomon
