@@ -3,6 +3,7 @@
 
 #include "gnomon/bench/case.h"
 #include "gnomon/core/array.h"
+#include "gnomon/core/half.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/rotate.h"
 
@@ -13,11 +14,12 @@ struct Rows {
   std::int64_t B, T, H, D;
   std::int64_t numbers() const { return B * T * H * D; }
 };
+template <class Stored>
 struct Turned {
   Rows s;
   Pairing pairing;
-  Floats x = Floats(std::size_t(s.numbers()), 1.0f), cos = Floats(std::size_t(s.T * s.D / 2)),
-         sin = Floats(cos.size());
+  std::vector<Stored> x = std::vector<Stored>(std::size_t(s.numbers()), Stored(1.0f));
+  Floats cos = Floats(std::size_t(s.T * s.D / 2)), sin = Floats(cos.size());
 
   void fill() {
     for (std::int64_t t = 0; t < s.T; ++t) {
@@ -34,6 +36,27 @@ struct Turned {
   }
 };
 
+template <class Stored>
+BenchCase rotation_case(const char* size, const char* number, const Rows& s, Pairing pairing, int threads) {
+  const char* word = pairing == Pairing::halves ? "halves" : "adjacent";
+  const bool wide = sizeof(Stored) == 4;
+  const auto bytes = std::int64_t(sizeof(Stored)) * s.numbers();
+  return {.name = text("rotary.", word, ".", size, wide ? "" : ".", wide ? "" : number),
+          .what = text("rotation in place, ", word, ", ", number, ", B ", s.B, ", T ", s.T, ", H ", s.H,
+                       ", D ", s.D),
+          .unit = "GB/s",
+          .amount = 2e-9 * double(bytes),
+          .work = 2.0 * double(bytes),
+          .limit = {Resource::scale, bytes},
+          .threads = threads,
+          .quick = wide && std::string_view(size) == "16mb",
+          .prepare = [rows = s, pairing] {
+            const auto run = std::make_shared<Turned<Stored>>(Turned<Stored>{rows, pairing});
+            run->fill();
+            return [run] { run->turn(); };
+          }};
+}
+
 }  // namespace
 
 std::vector<BenchCase> rotation_cases(int threads) {
@@ -41,25 +64,15 @@ std::vector<BenchCase> rotation_cases(int threads) {
                                                 {"16mb", {1, 1024, 32, 128}},
                                                 {"67mb", {1, 4096, 32, 128}},
                                                 {"512mb", {4, 8192, 32, 128}}};
+  const std::pair<const char*, Rows> sizes16[] = {{"16mb", {1, 2048, 32, 128}},
+                                                  {"512mb", {8, 8192, 32, 128}}};
   std::vector<BenchCase> all;
   for (const Pairing pairing : {Pairing::halves, Pairing::adjacent}) {
-    const char* word = pairing == Pairing::halves ? "halves" : "adjacent";
-    for (const auto& [size, s] : sizes) {
-      const std::int64_t bytes = 4 * s.numbers();
-      all.push_back({.name = text("rotary.", word, ".", size),
-                     .what = text("rotation in place, ", word, ", float32, B ", s.B, ", T ", s.T, ", H ", s.H,
-                                  ", D ", s.D),
-                     .unit = "GB/s",
-                     .amount = 2e-9 * double(bytes),
-                     .work = 2.0 * double(bytes),
-                     .limit = {Resource::scale, bytes},
-                     .threads = threads,
-                     .quick = std::string_view(size) == "16mb",
-                     .prepare = [rows = s, pairing] {
-                       const auto run = std::make_shared<Turned>(Turned{rows, pairing});
-                       run->fill();
-                       return [run] { run->turn(); };
-                     }});
+    for (const auto& [size, s] : sizes)
+      all.push_back(rotation_case<float>(size, "float32", s, pairing, threads));
+    for (const auto& [size, s] : sizes16) {
+      all.push_back(rotation_case<BFloat16>(size, "bf16", s, pairing, threads));
+      all.push_back(rotation_case<Float16>(size, "fp16", s, pairing, threads));
     }
   }
   return all;

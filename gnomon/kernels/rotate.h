@@ -6,6 +6,9 @@
 
 namespace gnomon {
 
+struct BFloat16;
+struct Float16;
+
 // Which two of the rotated channels form a pair: neighbours [cscs], or one of each half [ccss]. Mixing them up gives plausible
 // but wrong results, so there is no default.
 enum class Pairing { adjacent, halves };
@@ -25,9 +28,11 @@ struct RowLayout {
   std::int64_t batch, token, head;  // distances in numbers
 };
 // Rotates the rows in place. `sign` +1 rotates by the angle, −1 by its negative: the transpose, and so the gradient. cos and sin
-// of a token are loaded once for all its heads. Throws Error(usage) for extents below 0, rows that overlap, another sign, or null
-// arrays.
+// of a token are loaded once for all its heads. Numbers of 16 bits are turned as float and rounded once, to nearest even. Throws
+// Error(usage) for extents below 0, rows that overlap, another sign, or null arrays.
 void rotate(const Rotation& rotation, const RowLayout& rows, int sign, float* x);
+void rotate(const Rotation& rotation, const RowLayout& rows, int sign, BFloat16* x);
+void rotate(const Rotation& rotation, const RowLayout& rows, int sign, Float16* x);
 // The same for one row, of pairs `gap` apart: channels n and gap + n for n below `pairs`.
 struct RowRotation {
   std::int64_t pairs, gap;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/half.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/plane.h"
@@ -54,16 +56,17 @@ void check(const Rotate& r, const StepRows& rows) {
   check_size("rotate", "cos", r.cos.size(), r.heads * r.tokens * r.pairs);
   check_size("rotate", "sin", r.sin.size(), r.heads * r.tokens * r.pairs);
 }
-// Sign +1 multiplies by cos + i·sin, −1 by its conjugate.
-void turn(const Rotate& r, const StepRows& rows, int sign, float* x) {
+// The step, where it is what rotate() does: one table for all heads, of neighbours or halves.
+std::optional<Rotation> plain_rotation(const Rotate& r, const StepRows& rows) {
   const bool halves = r.stride == 1 && r.gap == r.pairs, adjacent = r.stride == 2 && r.gap == 1;
   const bool own = rows.at.T == rows.of && r.tokens > 1, shared = r.tokens == rows.of;
-  if ((halves || adjacent) && r.heads == 1 && (own || shared)) {
-    const std::int64_t from = r.at(0, shared ? rows.first : 0);
-    return rotate(
-        {halves ? Pairing::halves : Pairing::adjacent, r.pairs, &r.cos[from], &r.sin[from], !shared}, rows.at,
-        sign, x + r.first);
-  }
+  if (!(halves || adjacent) || r.heads != 1 || !(own || shared)) return std::nullopt;
+  const std::int64_t from = r.at(0, shared ? rows.first : 0);
+  return Rotation{halves ? Pairing::halves : Pairing::adjacent, r.pairs, &r.cos[from], &r.sin[from], !shared};
+}
+// Sign +1 multiplies by cos + i·sin, −1 by its conjugate.
+void turn(const Rotate& r, const StepRows& rows, int sign, float* x) {
+  if (const auto plain = plain_rotation(r, rows)) return rotate(*plain, rows.at, sign, x + r.first);
   each_row(rows, [&](auto b, auto t, auto h, auto at) {
     const std::int64_t table = r.at(r.heads > 1 ? h : 0, token_of(r.tokens, rows, b, t));
     const float *cos = &r.cos[table], *sin = &r.sin[table];
@@ -323,6 +326,19 @@ void apply(const Step& step, Role role, const StepRows& rows, float* x) {
   check_role(step, role);
   std::visit([&](const auto& what) { run(what, role, rows, x); }, step.what);
 }
+template <class Stored>
+bool rotate_stored(const Step& step, Role role, const StepRows& rows, Direction direction, Stored* x) {
+  check_role(step, role);
+  const auto* r = std::get_if<Rotate>(&step.what);
+  if (!r || step.learns) return false;
+  check(*r, rows);
+  const auto plain = plain_rotation(*r, rows);
+  if (plain)
+    rotate(*plain, rows.at, direction == Direction::forward ? sign_of(role) : -sign_of(role), x + r->first);
+  return plain.has_value();
+}
+template bool rotate_stored(const Step&, Role, const StepRows&, Direction, BFloat16*);
+template bool rotate_stored(const Step&, Role, const StepRows&, Direction, Float16*);
 void apply_backward(const Step& step, Role role, const StepRows& rows, const float* before, float* dx,
                     Step& grad) {
   check_role(step, role);

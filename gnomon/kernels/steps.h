@@ -82,6 +82,11 @@ struct StepRows {
 // In place; x points at the row of (b, t, h) = (0, 0, 0). Throws Error(usage) for rows of a role that the step does not act
 // on, and for arrays that do not fit the rows, such as one over more heads than the rows have.
 void apply(const Step& step, Role role, const StepRows& rows, float* x);
+// Rows that are stored in 16 bits, where they lie: if the step turns pairs of neighbours or halves, the same in all heads, it does
+// so, or in `backward` takes their gradient back, and rounds once. false: it is another, and changes nothing.
+enum class Direction { forward, backward };
+template <class Stored>  // BFloat16, Float16
+bool rotate_stored(const Step& step, Role role, const StepRows& rows, Direction direction, Stored* x);
 // `before`: the rows as apply() found them, laid out as `rows`; null if needs_input() is false. dx comes in as the
 // gradient of what apply() left and leaves as that of what it found. The arrays that `grad` has are added to.
 void apply_backward(const Step& step, Role role, const StepRows& rows, const float* before, float* dx,

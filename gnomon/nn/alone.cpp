@@ -5,6 +5,7 @@
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/half.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/terms.h"
 #include "gnomon/nn/attention_inside.h"
@@ -59,6 +60,18 @@ void with_floats(const View& view, const F& f) {
   narrow(own, view);
 }
 
+// Rows of 16 bits that one rotation alone acts on stay where they are; false: nothing was done.
+bool rotated_in_place(const Plan& plan, Role role, Direction direction, const View& view) {
+  if (view.number == Number::float32 || view.steps[3] != 1 || plan.added != Widths{}) return false;
+  const auto acts = [&](const Step& s) { return s.acts_on(role); };
+  if (std::count_if(plan.steps.begin(), plan.steps.end(), acts) != 1) return false;
+  const Step& step = *std::find_if(plan.steps.begin(), plan.steps.end(), acts);
+  const RowLayout rows = layout_of(view.extents, view.steps);
+  return view.number == Number::bfloat16
+             ? rotate_stored(step, role, rows, direction, static_cast<BFloat16*>(view.data))
+             : rotate_stored(step, role, rows, direction, static_cast<Float16*>(view.data));
+}
+
 // Appended channels begin as 0.
 void begin_added(const RowLayout& rows, std::int64_t own, std::int64_t channels, float* x) {
   for (std::int64_t n = 0; own < channels && n < rows.B * rows.T * rows.H; ++n) {
@@ -99,7 +112,7 @@ std::int64_t added_channels(const Attention& attention, Role role) {
 void map_rows(const Alone& at, Role role, const View& rows) {
   check(at, role, "rows", read_only(rows));
   const Plan plan = plan_of(at);
-  if (numbers(rows.extents) == 0) return;
+  if (numbers(rows.extents) == 0 || rotated_in_place(plan, role, Direction::forward, rows)) return;
   with_floats(rows, [&](float* x, const RowLayout& layout) {
     begin_added(layout, own_channels(at, role), rows.channels(), x);
     for (const Step& step : plan.steps) {
@@ -114,7 +127,8 @@ void map_rows_backward(const Alone& at, Role role, const RowGradients& to) {
   const Plan plan = plan_of(at);
   if (numbers(to.d.extents) == 0) return;
   if (to.found.data && to.found.extents != to.d.extents)
-    check_view("rows", to.found, to.d.extents, false);  // says what differs
+    check_view("rows", to.found, to.d.extents, false);                  // says what differs
+  if (rotated_in_place(plan, role, Direction::backward, to.d)) return;  // it learns nothing
   const std::vector<Floats> before = rows_before(at, plan, role, to.found);
   Floats d;  // as `before` lies
   widen(read_only(to.d), d);

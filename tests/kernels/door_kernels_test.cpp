@@ -311,9 +311,10 @@ TEST(DoorKernels, Rotate) {
     rotate({Pairing::halves, -1, angles.data(), angles.data()}, rows, 1, x.data());
   });
   refused("cos is null", [&] { rotate({Pairing::halves, 2, nullptr, angles.data()}, rows, 1, x.data()); });
-  refused("x is null", [&] { rotate(r, rows, 1, nullptr); });
+  refused("x is null", [&] { rotate(r, rows, 1, static_cast<float*>(nullptr)); });
   refused("sign is 0", [&] { rotate(r, rows, 0, x.data()); });
-  rotate(r, {std::int64_t{1} << 30, std::int64_t{1} << 30, 0, 0, 0, 0}, 1, nullptr);  // no heads: at once
+  rotate(r, {std::int64_t{1} << 30, std::int64_t{1} << 30, 0, 0, 0, 0}, 1,
+         static_cast<float*>(nullptr));  // no heads: at once
 }
 
 TEST(DoorKernels, Products) {

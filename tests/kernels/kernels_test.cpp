@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "gnomon/core/half.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/adamw.h"
 #include "gnomon/kernels/loss.h"
@@ -243,6 +244,42 @@ TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
       for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], x[i], 1e-6);
     }
   }
+}
+
+// Where they lie: as widened, rotated and rounded once, to the bit; also of what is no number, infinite or subnormal.
+template <class Stored>
+void expect_rotated_as_floats() {
+  for (const Pairing pairing : {Pairing::adjacent, Pairing::halves}) {
+    for (const std::int64_t pairs : {1, 2, 3, 5, 8, 13, 16, 32, 67}) {
+      const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 1;
+      Floats cos(T * pairs), sin(T * pairs);
+      for (std::int64_t i = 0; i < T * pairs; ++i)
+        cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
+      const Rotation r{pairing, pairs, cos.data(), sin.data()};
+      const RowLayout layout{B, T, H, T * H * D, H * D, D};
+      auto x = normals(B * T * H * D, 1);
+      x[0] = std::numeric_limits<float>::infinity(), x[1] = 1e-7f, x[2] = -65504.0f;
+      std::vector<Stored> stored;
+      for (const float one : x) stored.push_back(Stored(one));
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(stored[i]);
+      for (const int sign : {+1, -1}) {
+        rotate(r, layout, sign, x.data());
+        rotate(r, layout, sign, stored.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const Stored once(x[i]);
+          if (std::isnan(x[i]))
+            EXPECT_TRUE(std::isnan(float(stored[i])));
+          else
+            ASSERT_EQ(stored[i].bits, once.bits) << "pairs " << pairs << ", number " << i;
+          x[i] = float(stored[i]);
+        }
+      }
+    }
+  }
+}
+TEST_P(Kernels, RotateOfSixteenBitsRoundsOnce) {
+  expect_rotated_as_floats<BFloat16>();
+  expect_rotated_as_floats<Float16>();
 }
 
 TEST(Matmul, AgreesWithItsDefinition) {
