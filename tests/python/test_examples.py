@@ -22,6 +22,7 @@ NOT_RUN = {
     "srun ": "the same",
     "org/name": "a model of the Hub; test_hub.py and test_download.py have a server for one",
     "build/models/smollm2.gguf": "a model that `make models` fetches",
+    "build/text/english.txt": "a text of packages that are downloaded; test_scaling.py trains several sizes",
     "lint models --fix --write": "it changes files of the reader; lint_fix_test.cpp does it",
 }
 
@@ -86,6 +87,7 @@ def in_helps():
 
 
 QUICK = ("check", "completion", "encodings", "explain", "extend", "help", "inspect", "lint", "manual", "show", "sample")
+READS = ("status", "report", "archive", "compare", "work")  # verbs of study, on one that is there
 LITTLE = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
 
 
@@ -96,7 +98,7 @@ def made_small(line):
         return line
     if subcommand == "bench":
         return line.replace(" --quick", " decode.1k --quick")
-    if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):
+    if subcommand == "study" and rest and rest[0] in READS:
         return line
     if subcommand == "study" and "--preset" in rest:  # whose arms need heads of 16 and some width
         return line + LITTLE + " --set model.width=64 --set model.heads=4 --set tune.seeds=0 --set study.budgets=1"
@@ -114,10 +116,12 @@ def made_small(line):
 def with_its_studies(line):
     """An example of a --help that reads a study, after those that it reads."""
     _, subcommand, *rest = shlex.split(line)
-    reads = subcommand == "sample" or (rest and rest[0] in ("status", "report", "compare", "work"))
+    reads = subcommand == "sample" or (rest and rest[0] in READS)
     named = [word for word in rest[1:3] if re.fullmatch("[a-z]+", word)] if subcommand == "study" else []
     first = [f"gnomon study --text book.txt --quiet --out {out}{LITTLE} --set 'study.arms=none, rope' --set study.baseline=none"
              for out in named or ["study"]]
+    if "--from" in rest:
+        first.append("gnomon study archive study > archive.json")
     return " && ".join([*(first if reads else []), made_small(line)])
 
 
