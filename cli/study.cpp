@@ -218,8 +218,10 @@ int study(const StudyOptions& o) {
   check_parts(o.parts, suite);
   folder.begin(suite, o.replace);
   // Its settings stand in every folder before the first is done: what is foretold of a part needs them.
-  for (const Part& part : suite)
-    StudyConduct(part.config, *open_data(part.config), folder.part(part.name), o.replace);
+  for (const Part& part : suite) {
+    if (const StudyFolder own = folder.part(part.name); !std::filesystem::exists(own.config()))
+      StudyConduct(part.config, *open_data(part.config), own, o.replace);
+  }
   std::vector<Done> all;
   for (const Part& part : suite) {
     if (!o.parts.empty() && std::find(o.parts.begin(), o.parts.end(), part.name) == o.parts.end()) {
