@@ -68,7 +68,7 @@ Json json_of(const RunResult& run, bool largest) {
   if (tunes(run.plan)) j["by_block"] = Json::array(), j["curve"] = Json::array();
   round_all(j["by_block"]), round_all(j["by_position"]);
   for (Json& length : j["by_length"]) round_all(length["by_block"]);
-  j["cost"] = {std::round(10 * run.cost.tokens_per_second) / 10, run.cost.peak_memory_bytes};
+  j["cost"] = {run.cost.tokens_per_second, run.cost.peak_memory_bytes};
   return j;
 }
 
