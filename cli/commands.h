@@ -71,6 +71,7 @@ struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;
   std::vector<std::string> parts;  // names of those to do; empty: all
+  std::string from;                // an archive that has runs of it
   std::optional<double> minutes;
   std::optional<long long> seeds;
   bool dry_run = false, quiet = false, json = false, replace = false, slurm = false;

@@ -42,6 +42,8 @@ void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_option("--part", o.parts, "of a study of several parts, train this one alone; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PART");
+  app.add_option("--from", o.from, "take the runs of this study that an archive has (study archive)")
+      ->type_name("FILE");
   app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, train nothing");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print results.json, or the plan, instead of the table");

@@ -177,6 +177,10 @@ void check_parts(const std::vector<std::string>& asked, const Suite& suite) {
   }
 }
 
+bool asked(const StudyOptions& o, const Part& part) {
+  return o.parts.empty() || std::find(o.parts.begin(), o.parts.end(), part.name) != o.parts.end();
+}
+
 // Does one study; nullopt: interrupted.
 std::optional<Done> conduct(const StudyOptions& o, const Part& part, const StudyFolder& folder) {
   const auto data = open_data(part.config);
@@ -194,19 +198,38 @@ std::optional<Done> conduct(const StudyOptions& o, const Part& part, const Study
 
 namespace {
 
-int show_plans(const Suite& suite, const SuiteFolder& folder, bool json, bool replace) {
+int show_plans(const Suite& suite, const SuiteFolder& folder, const StudyOptions& o) {
   std::vector<StudyPlan> plans;
   for (const Part& part : suite) {
+    if (!asked(o, part)) continue;
     const auto data = open_data(part.config);
     for (const auto& note : data->notes()) tell(about(part.name, note));
     const StudyFolder own = folder.part(part.name);
-    if (const std::string why = leftovers(part.config, *data, own).in_the_way(own); !why.empty() && !replace)
+    if (const std::string why = leftovers(part.config, *data, own).in_the_way(own);
+        !why.empty() && !o.replace)
       tell(about(part.name, why));
     plans.push_back(plan_study(part.name, part.config, *data, own));
-    if (!json) fmt::print("{}", plans.size() == 1 ? "" : "\n"), print(plans.back());
+    if (!o.json) fmt::print("{}", plans.size() == 1 ? "" : "\n"), print(plans.back());
   }
-  if (json) fmt::print("{}", plans_json(plans));
+  if (o.json) fmt::print("{}", plans_json(plans));
   return 0;
+}
+
+}  // namespace
+
+namespace {
+
+// The runs of an archive that these studies have need no training.
+void take_over_from(const Path& archive, const Suite& suite, const SuiteFolder& folder) {
+  std::size_t taken = 0;
+  for (const Archived& from : archive_from(archive)) {
+    for (const Part& part : suite) {
+      if (part.name == from.name)
+        taken += take_over(from, part.config, *open_data(part.config), folder.part(part.name));
+    }
+  }
+  tell(text(archive.string(), ": ", counted(taken, "run"),
+            taken ? " of this study taken from it" : " taken from it: none is new and of this study"));
 }
 
 }  // namespace
@@ -214,9 +237,10 @@ int show_plans(const Suite& suite, const SuiteFolder& folder, bool json, bool re
 int study(const StudyOptions& o) {
   const Suite suite = configure(o);
   const SuiteFolder folder{o.out};
-  if (o.dry_run) return show_plans(suite, folder, o.json, o.replace);
   check_parts(o.parts, suite);
+  if (o.dry_run) return show_plans(suite, folder, o);
   folder.begin(suite, o.replace);
+  if (!o.from.empty()) take_over_from(o.from, suite, folder);
   // Its settings stand in every folder before the first is done: what is foretold of a part needs them.
   for (const Part& part : suite) {
     if (const StudyFolder own = folder.part(part.name); !std::filesystem::exists(own.config()))
@@ -224,7 +248,7 @@ int study(const StudyOptions& o) {
   }
   std::vector<Done> all;
   for (const Part& part : suite) {
-    if (!o.parts.empty() && std::find(o.parts.begin(), o.parts.end(), part.name) == o.parts.end()) {
+    if (!asked(o, part)) {
       all.push_back(as_it_stands(part.name, folder.part(part.name)));
       continue;
     }

@@ -47,9 +47,7 @@ void print_predictions(const std::vector<Told>& told) {
   }
 }
 
-std::string rate_text(const Tuned& rate) {
-  return rate.chosen ? shortest(*rate.chosen) + (rate.at_edge ? "*" : "") : "?";
-}
+std::string rate_text(const AtBudget& b) { return b.rate ? shortest(*b.rate) + (b.at_edge ? "*" : "") : "?"; }
 
 std::string score_text(const pages::Score& score) {
   return text(score.length.empty() ? "" : "at " + score.length + " ", score.value,
@@ -69,7 +67,7 @@ TextTable losses(const StudySummary& s) {
     }
     const bool inference = at.comparison && !std::isnan(at.difference.half_width);
     const std::string verdict = inference ? std::string(name(at.comparison->decision)) : "";
-    table.add({a.arm, fixed(at.nats.mean, pages::kLossDigits), rate_text(a.rate),
+    table.add({a.arm, fixed(at.nats.mean, pages::kLossDigits), rate_text(at),
                i == s.baseline ? "baseline" : difference_text(at.difference),
                verdict + (verdict.empty() || failed.empty() ? "" : "  ") + failed});
   }
@@ -147,7 +145,7 @@ void print_status(const StudySummary& s) {
   for (const double share : s.config.budgets) head.push_back("budget " + shortest(share));
   TextTable table(head);
   for (const ArmSummary& a : s.arms) {
-    std::vector<std::string> row{a.arm, text(a.tuning.size()), rate_text(a.rate)};
+    std::vector<std::string> row{a.arm, text(a.tuning.size()), rate_text(a.largest())};
     for (const AtBudget& b : a.budgets)
       row.push_back(b.runs.empty()
                         ? text("0 of ", s.config.seeds)

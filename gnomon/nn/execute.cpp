@@ -106,8 +106,7 @@ AttendShape widened(const Execution& e) {
 }
 Heads<const float> read(const Heads<float>& rows) { return {rows.data, rows.batch, rows.token, rows.head}; }
 // The rows of a role after its steps.
-template <class Numbers>
-Heads<float> kept_rows(const Execution& e, Role role, const Numbers& own, const Heads<float>& given) {
+Heads<float> kept_rows(const Execution& e, Role role, const Scratch& own, const Heads<float>& given) {
   return own.empty() ? given : place_of(e, role).dense(const_cast<float*>(own.data()));
 }
 

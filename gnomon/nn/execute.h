@@ -19,9 +19,9 @@ struct AttentionRows {
 struct AttentionKept {
   Scratch q, k, v;  // rows with all their channels after the steps; empty: the steps worked in place
   std::vector<Scratch>
-      before;       // rows as a step found them whose gradient needs them, in the order of the pass
-  Floats attended;  // what attention returned before the steps of the output; empty: they found it in `out`
-  Floats lse;       // (B,H,queries)
+      before;        // rows as a step found them whose gradient needs them, in the order of the pass
+  Scratch attended;  // what attention returned before the steps of the output; empty: they found it in `out`
+  Floats lse;        // (B,H,queries)
 };
 
 // Attention under a plan: the steps of q, k and v, the attention of gnomon/kernels/attend.h, the steps of the output.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
@@ -26,12 +27,6 @@ int style_of(const StudySummary& s, const std::string& arm) {
     if (s.config.arms[i].print() == arm) return int(i);
   }
   return 0;
-}
-
-std::string signed_interval(const Estimate& e) {
-  if (e.n == 0) return "–";
-  return signed_text(e.mean, kLossDigits) +
-         (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, kLossDigits));
 }
 
 // Of each seed that both have: the arm's loss less the baseline's.
@@ -67,7 +62,7 @@ report::Table results(const StudySummary& s) {
       for (std::size_t k = 2; k < t.head.size(); ++k) t.rows.back().push_back({"–", 1e9, true});
       continue;
     }
-    const double rate = a.rate.chosen.value_or(0);
+    const double rate = at.rate.value_or(0);
     t.rows.push_back(
         {{a.arm},
          {interval_text(at.nats, kLossDigits), at.nats.mean, true},
@@ -77,7 +72,7 @@ report::Table results(const StudySummary& s) {
          {at.comparison ? std::string(name(at.comparison->decision)) : "–"},
          {computing_text(a), a.speed_up && std::isfinite(a.speed_up->factor) ? 1 / a.speed_up->factor : 1e9,
           true},
-         {shortest(rate) + (a.rate.at_edge ? " (last tried)" : ""), rate, true},
+         {shortest(rate) + (at.at_edge ? " (last tried)" : ""), rate, true},
          {at.failed.empty() ? text(at.runs.size()) : text(at.runs.size(), " (", at.failed.size(), " failed)"),
           double(at.runs.size()), true}});
   }
@@ -181,14 +176,13 @@ std::string budgets(const StudySummary& s) {
   return report::draw(chart) + report::draw(t);
 }
 
-std::string rates(const StudySummary& s) {
-  if (!s.config.tuning.seeds)
-    return report::paragraph(
-        text("Not tuned: every arm has the learning rate ", shortest(s.config.train.learning_rate), "."));
+// What was tried at the n-th of tune.budgets.
+std::string tried_rates(const StudySummary& s, std::size_t n) {
+  const std::string share = text(shortest(100 * s.config.tuning.budgets[n]), " % of the steps");
   report::LineChart chart{
-      "Validation loss by learning rate",
-      text("Trainings with ", fixed(100 * s.config.tuning.share, 0), " % of the steps and ",
-           counted(std::size_t(s.config.tuning.seeds), "separate seed"),
+      s.config.tuning.budgets.size() > 1 ? text("Validation loss by learning rate, ", share)
+                                         : "Validation loss by learning rate",
+      text("Trainings with ", share, " and ", counted(std::size_t(s.config.tuning.seeds), "separate seed"),
            ", scored on text that no result uses. Each arm takes the rate of its lowest "
            "point. If that was the first or the last rate, the next one was tried, up to "
            "three times."),
@@ -197,7 +191,7 @@ std::string rates(const StudySummary& s) {
       {}};
   for (const ArmSummary& a : s.arms) {
     Series line{a.arm, {}, style_of(s, a.arm), false, true};
-    for (const TriedRate& r : a.rate.tried) {
+    for (const TriedRate& r : a.rates.at(n).tried) {
       if (r.nats.empty()) continue;
       line.points.emplace_back(r.rate, std::isfinite(r.mean()) ? r.mean() : std::nan(""));
       if (std::find(chart.x.ticks.begin(), chart.x.ticks.end(), r.rate) == chart.x.ticks.end())
@@ -206,9 +200,25 @@ std::string rates(const StudySummary& s) {
     if (!line.points.empty()) chart.series.push_back(std::move(line));
   }
   std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
-  return report::draw(chart) +
-         report::paragraph(text("The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1), " of ",
-                                fixed(s.flops / 1e12, 1), " TFLOP of training in this study."));
+  return report::draw(chart);
+}
+
+std::string rates(const StudySummary& s) {
+  const Tuning& how = s.config.tuning;
+  if (!how.seeds)
+    return report::paragraph(
+        text("Not tuned: every arm has the learning rate ", shortest(s.config.train.learning_rate), "."));
+  std::string html;
+  for (std::size_t n = 0; n < how.budgets.size(); ++n) html += tried_rates(s, n);
+  std::string others = how.budgets == s.config.budgets
+                           ? ""
+                           : "A budget that was not tuned takes the rate of the nearest that was";
+  if (!others.empty() && how.decline != 0)
+    others += text(", divided by (times its steps) to the power of ", shortest(how.decline));
+  if (!others.empty()) others += ". ";
+  return html +
+         report::paragraph(text(others, "The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1),
+                                " of ", fixed(s.flops / 1e12, 1), " TFLOP of training in this study."));
 }
 
 // One thin line a seed and the mean of the seeds; values(run) gives the points of one.
@@ -363,6 +373,21 @@ std::string derived_sizes(const StudyConfig& c) {
   return html;
 }
 
+// Runs may be of several machines: each numerics, and how many runs it computed.
+std::string computed_by(const StudySummary& s) {
+  std::map<std::string, std::size_t> runs;
+  const auto count = [&](const std::vector<RunResult>& all) {
+    for (const RunResult& r : all) ++runs[r.plan.numerics];
+  };
+  for (const ArmSummary& a : s.arms) {
+    count(a.tuning);
+    for (const AtBudget& b : a.budgets) count(b.runs), count(b.failed);
+  }
+  std::string lines;
+  for (const auto& [numerics, n] : runs) lines += text("\n", counted(n, "run"), ": ", numerics);
+  return lines;
+}
+
 std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
   StudyConfig shown = s.config;  // of the path the name alone: a page is passed on, folders say whose it was
@@ -383,7 +408,7 @@ std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
   html += derived_sizes(s.config);
   html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(shown));
   html += "<h3>Version and machine</h3>\n" +
-          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", how.machine));
+          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", how.machine, computed_by(s)));
   return html;
 }
 

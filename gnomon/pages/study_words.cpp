@@ -230,6 +230,12 @@ std::string signed_text(double x, int digits) {
   return (x < 0 ? "−" : "+") + size;
 }
 
+std::string signed_interval(const Estimate& e) {
+  if (e.n == 0) return "–";
+  return signed_text(e.mean, kLossDigits) +
+         (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, kLossDigits));
+}
+
 std::size_t family_size(const StudySummary& s) {
   std::size_t n = 0;
   for (const ArmSummary& a : s.arms) {

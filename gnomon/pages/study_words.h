@@ -20,6 +20,7 @@ constexpr int kLossDigits = 3;
 
 // "1.234 ± 0.006", or the mean alone where there is no inference.
 std::string interval_text(const Estimate& e, int digits);
-std::string signed_text(double x, int digits);  // with + or a true minus
+std::string signed_text(double x, int digits);   // with + or a true minus
+std::string signed_interval(const Estimate& e);  // of a difference: "−0.106 ± 0.010"; "–" of no seeds
 
 }  // namespace gnomon::pages

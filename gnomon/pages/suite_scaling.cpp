@@ -15,11 +15,7 @@ using Cell = report::Table::Cell;
 
 std::string million(double n) { return text(fixed(n / 1e6, n < 1e6 ? 2 : 1), " M"); }
 std::string megabytes(double n) { return text(fixed(n / 1e6, n < 1e7 ? 2 : 1), " MB"); }
-std::string difference_text(const Estimate& e) {
-  return signed_text(e.mean, kLossDigits) +
-         (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, kLossDigits));
-}
-Cell cell(const Estimate& e) { return {difference_text(e), e.mean, true}; }
+Cell cell(const Estimate& e) { return {signed_interval(e), e.mean, true}; }
 
 // Tokens a parameter, to the nearest power of two.
 long ratio_of(const Reached& p) { return std::lround(std::log2(p.tokens / p.parameters)); }
@@ -104,7 +100,7 @@ std::string laws_table(const Scaling& s) {
 
 Cell found_cell(const Foretold* f, bool difference) {
   if (!f || !f->found) return {"–", 0, true};
-  return {difference ? difference_text(*f->found) : interval_text(*f->found, kLossDigits), f->found->mean,
+  return {difference ? signed_interval(*f->found) : interval_text(*f->found, kLossDigits), f->found->mean,
           true};
 }
 std::string foretold_table(const Scaling& s) {
@@ -130,7 +126,7 @@ std::string clear_slopes(const Scaling& s, int sign) {
   std::string all;
   for (const ScaledArm& a : s.arms) {
     if (!a.slopes || sign * a.slopes->size.mean <= a.slopes->size.half_width) continue;
-    all += text(all.empty() ? "" : ", ", a.arm, " (", difference_text(a.slopes->size), ")");
+    all += text(all.empty() ? "" : ", ", a.arm, " (", signed_interval(a.slopes->size), ")");
   }
   return all;
 }

@@ -70,7 +70,7 @@ def scaling(folder):
                 slurm = Slurm(cluster_folder, nodes)
                 try:
                     out = export(here, f"train.steps={STEPS}", "study.arms=none, sinusoidal, rope, t5", f"study.seeds={SEEDS}",
-                                 "study.budgets=0.25, 1", "tune.rates=0.001, 0.002, 0.004", "tune.share=0.25")
+                                 "study.budgets=0.25, 1", "tune.rates=0.001, 0.002, 0.004", "tune.budgets=0.25")
                     start = time.perf_counter()
                     subprocess.run(["sh", out / "submit.sh"], env=slurm.environment, check=True, capture_output=True)
                     slurm.wait_for_the_end(1200)

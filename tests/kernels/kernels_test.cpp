@@ -217,14 +217,21 @@ TEST_P(Kernels, AdamW) {
   }
 }
 
+// Number i turns by 0.3·i radians.
+struct ThreeTenths {
+  explicit ThreeTenths(std::int64_t n) : cos(n), sin(n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
+  }
+  Floats cos, sin;
+};
+
 TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
   for (const Pairing pairing : {Pairing::adjacent, Pairing::halves}) {
     for (const std::int64_t pairs : {1, 2, 3, 4, 7, 8, 9, 16, 19}) {
       const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 3;
-      Floats cos(T * pairs), sin(T * pairs);
-      for (std::int64_t i = 0; i < T * pairs; ++i)
-        cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
-      const Rotation r{pairing, pairs, cos.data(), sin.data()};
+      const ThreeTenths turned(T * pairs);
+      const Rotation r{pairing, pairs, turned.cos.data(), turned.sin.data()};
       const auto x = normals(B * T * H * D, 1);
       Floats y = x;
       const RowLayout layout{B, T, H, T * H * D, H * D, D};
@@ -252,10 +259,8 @@ void expect_rotated_as_floats() {
   for (const Pairing pairing : {Pairing::adjacent, Pairing::halves}) {
     for (const std::int64_t pairs : {1, 2, 3, 5, 8, 13, 16, 32, 67}) {
       const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 1;
-      Floats cos(T * pairs), sin(T * pairs);
-      for (std::int64_t i = 0; i < T * pairs; ++i)
-        cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
-      const Rotation r{pairing, pairs, cos.data(), sin.data()};
+      const ThreeTenths turned(T * pairs);
+      const Rotation r{pairing, pairs, turned.cos.data(), turned.sin.data()};
       const RowLayout layout{B, T, H, T * H * D, H * D, D};
       auto x = normals(B * T * H * D, 1);
       x[0] = std::numeric_limits<float>::infinity(), x[1] = 1e-7f, x[2] = -65504.0f;

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import gnomon
+from conftest import gnomon, study_arguments
 
 LEFT_OUT = {"key", "asked", "weights_sha256", "by_position", "training_seconds", "evaluation_seconds", "flops"}
 
@@ -59,6 +59,10 @@ def test_a_study_is_not_written_over_by_an_archive(study, archived):
 
 @pytest.mark.parametrize("change, said", [(lambda a: a | {"schema": 9}, "schema"),
                                           (lambda a: {"schema": 1}, "studies"),
+                                          (lambda a: a["studies"][0].update(name="../away") or a, "a name of a to z"),
+                                          (lambda a: {**a, "studies": 2 * a["studies"]}, "the only study"),
+                                          (lambda a: a["studies"][0].update(runs=[5]) or a, "a run is no object"),
+                                          (lambda a: a["studies"][0].update(runs=5) or a, "runs"),
                                           (lambda a: a["studies"][0]["runs"][0].pop("cost") and a, "a run has no cost"),
                                           (lambda a: a["studies"][0]["runs"][0].update(nats="low") or a, "nats"),
                                           (lambda a: a["studies"][0].update(study="[study]\nseeds = -1") or a, "study.seeds")])
@@ -67,3 +71,46 @@ def test_a_file_that_is_none_is_told(archived, tmp_path, change, said):
     broken.write_text(json.dumps(change(json.loads((archived[0] / "archive.json").read_text()))))
     done = gnomon("study", "report", tmp_path / "out", "--from", broken)
     assert done.returncode in (2, 3) and said in done.stderr, done.stderr
+
+
+def runs_in(folder):
+    return [json.loads(path.read_text()) for path in folder.glob("runs/*/result.json")]
+
+
+def test_a_study_takes_the_runs_that_an_archive_has(study, archived, text, tmp_path):
+    archive = archived[0] / "archive.json"
+    before = {(r["arm"], r["seed"], r["steps"], r["learning_rate"]) for s in json.loads(archive.read_text())["studies"] for r in s["runs"]}
+    done = gnomon(*study_arguments(text, tmp_path / "more", "study.seeds=3"), "--from", archive, check=0)
+    assert f"{len(before)} runs of this study taken from it" in done.stderr
+    found = runs_in(tmp_path / "more")
+    trained = {(r["arm"], r["seed"], r["steps"], r["learning_rate"]) for r in found if r["weights_sha256"]}
+    assert {seed for _, seed, _, _ in trained} == {3} and not trained & before and len(found) == len(trained) + len(before)
+    same([r for r in json.loads((study[0] / "results.json").read_text())["arms"] if r["arm"] == "rope"][0]["rates"],
+         [r for r in json.loads((tmp_path / "more" / "results.json").read_text())["arms"] if r["arm"] == "rope"][0]["rates"])
+    again = gnomon(*study_arguments(text, tmp_path / "more", "study.seeds=3"), "--from", archive, check=0)
+    assert "0 runs taken from it" in again.stderr and len(runs_in(tmp_path / "more")) == len(found)
+
+
+def test_runs_of_other_machines_keep_their_numerics_and_the_page_counts_them(study, archived, text, tmp_path):
+    there = json.loads((archived[0] / "archive.json").read_text())
+    for run in there["studies"][0]["runs"]:
+        run["numerics"] = "numerics 1, of another machine"
+    (tmp_path / "there.json").write_text(json.dumps(there))
+    gnomon(*study_arguments(text, tmp_path / "here"), "--from", tmp_path / "there.json", check=0)
+    runs = there["studies"][0]["runs"]
+    assert f"{len(runs)} runs: numerics 1, of another machine" in (tmp_path / "here" / "report.html").read_text()
+    first = json.loads((tmp_path / "here" / "results.json").read_text())
+    assert {run["numerics"] for arm in first["arms"] for run in arm["runs"]} == {"numerics 1, of another machine"}
+
+
+@pytest.mark.parametrize("setting", ["train.batch=3", "study.arms=none, sinusoidal, cope"])
+def test_runs_of_other_settings_and_arms_are_not_taken(archived, text, tmp_path, setting):
+    done = gnomon(*study_arguments(text, tmp_path / "other", setting, "train.steps=4", "tune.seeds=0"), "--from", archived[0] / "archive.json", check=0)
+    assert "none is new and of this study" in done.stderr
+    assert all(run["weights_sha256"] for run in runs_in(tmp_path / "other"))
+
+
+def test_predictions_that_an_archive_lacks_came_after_its_runs(archived, text, tmp_path):
+    (tmp_path / "plan.toml").write_text('[[prediction]]\nsays = "rope is no worse"\nmeasure = "loss"\narm = "rope"\nminus = "sinusoidal"\nbelow = 0\n')
+    done = gnomon(*study_arguments(text, tmp_path / "late"), "--from", archived[0] / "archive.json", tmp_path / "plan.toml", check=0)
+    assert "1 prediction was added after" in done.stderr

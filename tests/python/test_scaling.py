@@ -118,3 +118,5 @@ def test_the_page_and_the_terminal_tell(scaling):
 def test_a_part_is_one_of_the_study(scaling):
     done = gnomon(*scaling[1], "--part", "w9", check=2)
     assert 'found "w9", allowed are w8, w16, w24, w32' in done.stderr
+    plans = json.loads(gnomon(*scaling[1], "--part", "w16", "--dry-run", "--json", check=0).stdout)
+    assert "w16" in json.dumps(plans) and "w24" not in json.dumps(plans)

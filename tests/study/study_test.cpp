@@ -41,7 +41,7 @@ Chosen choose(const Tuning& how, const std::function<double(double rate, std::in
 double valley(double rate, double best) { return std::pow(std::log(rate / best), 2); }
 
 TEST(Tuning, TheBestOfTheGridIsTakenAndItsEdgesAreWidened) {
-  const Tuning how{{0.004, 0.008, 0.016}, 1, 0.25};
+  const Tuning how{{0.004, 0.008, 0.016}};
   using Rates = std::vector<double>;
   const auto with_best = [&](double best) {
     return choose(how, [&](double rate, std::int64_t) { return valley(rate, best); });
@@ -63,7 +63,7 @@ TEST(Tuning, TheBestOfTheGridIsTakenAndItsEdgesAreWidened) {
 }
 
 TEST(Tuning, SeedsAreAveragedAndADivergedRunIsNeverTheBest) {
-  const Tuning how{{1, 2, 4}, 2, 0.25};
+  const Tuning how{{1, 2, 4}, 2};
   // Alone, the first seed would choose 1 and the second 4.
   const Chosen c = choose(how, [](double rate, std::int64_t seed) {
     return rate == 2 ? 1.0 : (rate == 1) == (seed == 0) ? 0.5 : 2.0;
@@ -321,6 +321,36 @@ TEST_F(Study, PredictionsStandFromBeforeTheRuns) {
   EXPECT_EQ(written(), "third 1, ");
 }
 
+TEST_F(Study, EachBudgetHasTheRateThatWasChosenForIt) {
+  const Corpus c = corpus();
+  const Arm arm = config_.arms[0];
+  config_.tuning.budgets = {0.25, 1};
+  Found found;
+  const auto try_rate = [&](double share, double rate, double nats) {
+    const RunPlan plan = plan_of(config_, c, tuning_trial(config_, arm, share, rate, 0));
+    found.emplace(plan.key, result(plan, nats));
+  };
+  const auto rate = [&](double share) {
+    return rate_at(config_.tuning, tuned(config_, c, arm, found), share);
+  };
+  for (const double r : config_.tuning.rates) try_rate(1, r, std::abs(std::log(r / 0.008)));
+  EXPECT_EQ(rate(1), 0.008);
+  EXPECT_EQ(rate(0.25), std::nullopt) << "which waits for trainings of its own length";
+  for (const double r : config_.tuning.rates) try_rate(0.25, r, 2 + std::abs(std::log(r / 0.016)));
+  EXPECT_EQ(rate(0.25), std::nullopt) << "the best of three is the last of them";
+  try_rate(0.25, 0.032, 3);
+  EXPECT_EQ(rate(0.25), 0.016);
+  EXPECT_EQ(rate(0.0625), 0.016) << "as the nearest";
+  config_.tuning.decline = 0.5;
+  EXPECT_DOUBLE_EQ(*rate(0.0625), 0.032);
+  EXPECT_EQ(rate(0.25), 0.016);
+  for (const RunPlan& run : plan_runs(config_, c, found)) {
+    if (run.arm != arm.print() || tunes(run)) continue;
+    EXPECT_EQ(run.learning_rate, *rate(double(run.steps) / double(config_.train.steps))) << run.steps;
+  }
+  EXPECT_EQ(to_come(config_, c, found).runs, 3u * std::size_t(config_.seeds) * (config_.arms.size() - 1));
+}
+
 TEST_F(Study, WhatTuningTriedStandsInTheResults) {
   const Corpus c = corpus();
   const StudyFolder folder{folder_ / "s"};
@@ -333,15 +363,17 @@ TEST_F(Study, WhatTuningTriedStandsInTheResults) {
   EXPECT_LT(s.tuning_flops, s.flops);
   for (const ArmSummary& a : s.arms) {
     ASSERT_EQ(a.budgets.size(), 3u);
-    EXPECT_EQ(a.tuning.size(), a.rate.tried.size());
-    for (const TriedRate& t : a.rate.tried)
-      EXPECT_GE(t.mean(), std::find_if(a.rate.tried.begin(), a.rate.tried.end(), [&](const TriedRate& x) {
-                            return x.rate == *a.rate.chosen;
+    ASSERT_EQ(a.rates.size(), 1u);
+    const std::vector<TriedRate>& tried = a.rates[0].tried;
+    EXPECT_EQ(a.tuning.size(), tried.size());
+    for (const TriedRate& t : tried)
+      EXPECT_GE(t.mean(), std::find_if(tried.begin(), tried.end(), [&](const TriedRate& x) {
+                            return x.rate == *a.rates[0].chosen;
                           })->mean());
     for (const AtBudget& b : a.budgets) {
       EXPECT_EQ(b.runs.size(), 2u);
       EXPECT_EQ(b.nats.n, 2);
-      for (const RunResult& r : b.runs) EXPECT_EQ(r.plan.learning_rate, *a.rate.chosen);
+      for (const RunResult& r : b.runs) EXPECT_EQ(r.plan.learning_rate, *a.rates[0].chosen);
     }
     EXPECT_EQ(a.budgets[0].tokens * 16, a.budgets[2].tokens);
   }

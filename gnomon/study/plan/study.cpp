@@ -17,11 +17,54 @@ std::int64_t share_of(std::int64_t steps, double share) {
   return std::max<std::int64_t>(1, std::llround(share * double(steps)));
 }
 
-Trial tuning_trial(const StudyConfig& c, const Arm& arm, double rate, std::int64_t n) {
-  return {arm.print(), kTuningSeeds + n, steps_at(c, arm, c.tuning.share), rate};
+// Of one arm at one budget, as far as it is known from what was found.
+Tuned tuned_at(const StudyConfig& c, const Data& data, const Arm& arm, double share, const Found& found) {
+  std::vector<TriedRate> tried;
+  for (;;) {
+    Tuned t = tune(c.tuning, tried);
+    t.share = share;
+    bool more = false;
+    for (const double rate : t.open) {
+      TriedRate here{rate, {}};
+      for (std::int64_t n = 0; n < c.tuning.seeds; ++n) {
+        const auto it = found.find(plan_of(c, data, tuning_trial(c, arm, share, rate, n)).key);
+        if (it != found.end()) here.nats.push_back(it->second.failure.empty() ? it->second.nats : INFINITY);
+      }
+      if (std::int64_t(here.nats.size()) < c.tuning.seeds) continue;
+      tried.push_back(here), more = true;
+    }
+    if (!more) return t;
+  }
+}
+
+// Every arm's n-th rate, then every arm's next one; the largest budget first, which takes longest.
+std::vector<RunPlan> tuning_runs(const StudyConfig& c, const Data& data,
+                                 const std::vector<std::vector<Tuned>>& rates) {
+  std::vector<RunPlan> all;
+  const auto add = [&](std::size_t a, const Tuned& t, std::size_t r) {
+    for (std::int64_t n = 0; r < t.tried.size() && n < c.tuning.seeds; ++n)
+      all.push_back(plan_of(c, data, tuning_trial(c, c.arms[a], t.share, t.tried[r].rate, n)));
+  };
+  std::size_t most = 0;
+  for (const auto& arm : rates) {
+    for (const Tuned& t : arm) most = std::max(most, t.tried.size());
+  }
+  for (std::size_t r = 0; r < most; ++r) {
+    for (std::size_t b = c.tuning.budgets.size(); b-- > 0;) {
+      for (std::size_t a = 0; a < rates.size(); ++a) {
+        if (c.tuning.seeds) add(a, rates[a].at(b), r);
+      }
+    }
+  }
+  std::stable_partition(all.begin(), all.end(), [&](const RunPlan& run) { return extends(c, run); });
+  return all;
 }
 
 }  // namespace
+
+Trial tuning_trial(const StudyConfig& c, const Arm& arm, double share, double rate, std::int64_t n) {
+  return {arm.print(), kTuningSeeds + n, steps_at(c, arm, share), rate};
+}
 
 bool extends(const StudyConfig& c, const Trial& trial) {
   const auto& given = c.tuning.rates;
@@ -51,47 +94,22 @@ RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial)
   return plan;
 }
 
-Tuned tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found& found) {
-  if (!c.tuning.seeds) return {{}, {}, c.train.learning_rate, false};
-  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
-  std::vector<TriedRate> tried;
-  for (;;) {
-    const Tuned t = tune(c.tuning, tried);
-    bool more = false;
-    for (const double rate : t.open) {
-      TriedRate here{rate, {}};
-      for (std::int64_t n = 0; n < c.tuning.seeds; ++n) {
-        const auto it = found.find(plan(tuning_trial(c, arm, rate, n)).key);
-        if (it != found.end()) here.nats.push_back(it->second.failure.empty() ? it->second.nats : INFINITY);
-      }
-      if (std::int64_t(here.nats.size()) < c.tuning.seeds) continue;
-      tried.push_back(here), more = true;
-    }
-    if (!more) return t;
-  }
+std::vector<Tuned> tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found& found) {
+  if (!c.tuning.seeds) return {{1, {}, {}, c.train.learning_rate, false}};
+  std::vector<Tuned> all;
+  for (const double share : c.tuning.budgets) all.push_back(tuned_at(c, data, arm, share, found));
+  return all;
 }
 
 std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Found& found) {
-  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
-  const std::vector<Arm>& arms = c.arms;
-  std::vector<Tuned> rates;
-  for (const Arm& arm : arms) rates.push_back(tuned(c, data, arm, found));
-  std::vector<RunPlan> all;
-  std::size_t most = 0;
-  for (const Tuned& t : rates) most = std::max(most, t.tried.size());
-  for (std::size_t r = 0; r < most; ++r) {
-    for (std::size_t a = 0; a < arms.size(); ++a) {
-      if (r >= rates[a].tried.size()) continue;
-      for (std::int64_t n = 0; n < c.tuning.seeds; ++n)
-        all.push_back(plan(tuning_trial(c, arms[a], rates[a].tried[r].rate, n)));
-    }
-  }
-  std::stable_partition(all.begin(), all.end(), [&](const RunPlan& run) { return extends(c, run); });
+  std::vector<std::vector<Tuned>> rates;
+  for (const Arm& arm : c.arms) rates.push_back(tuned(c, data, arm, found));
+  std::vector<RunPlan> all = tuning_runs(c, data, rates);
   for (std::int64_t seed = 1; seed <= c.seeds; ++seed) {
     for (auto share = c.budgets.rbegin(); share != c.budgets.rend(); ++share) {
-      for (std::size_t a = 0; a < arms.size(); ++a) {
-        if (rates[a].chosen)
-          all.push_back(plan({arms[a].print(), seed, steps_at(c, arms[a], *share), *rates[a].chosen}));
+      for (std::size_t a = 0; a < c.arms.size(); ++a) {
+        if (const auto rate = rate_at(c.tuning, rates[a], *share))
+          all.push_back(plan_of(c, data, {c.arms[a].print(), seed, steps_at(c, c.arms[a], *share), *rate}));
       }
     }
   }
@@ -101,9 +119,11 @@ std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Fou
 Work to_come(const StudyConfig& c, const Data& data, const Found& found) {
   Work work;
   for (const Arm& arm : c.arms) {
-    if (tuned(c, data, arm, found).chosen) continue;
-    work.runs += std::size_t(c.seeds) * c.budgets.size();
-    for (const double share : c.budgets) work.steps += double(c.seeds * steps_at(c, arm, share));
+    const std::vector<Tuned> rates = tuned(c, data, arm, found);
+    for (const double share : c.budgets) {
+      if (rate_at(c.tuning, rates, share)) continue;
+      work.runs += std::size_t(c.seeds), work.steps += double(c.seeds * steps_at(c, arm, share));
+    }
   }
   return work;
 }

@@ -38,14 +38,16 @@ Job job_of(const StudyConfig& config, const Data& data, const Trial& trial);
 RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial);
 // Steps of an arm at this share of its own steps, which differ where FLOPs are matched.
 std::int64_t steps_at(const StudyConfig& config, const Arm& arm, double share);
+// The n-th training that tries a rate at this share of the steps.
+Trial tuning_trial(const StudyConfig& config, const Arm& arm, double share, double rate, std::int64_t n);
 
 using Found = std::map<std::string, RunResult>;  // by key
 
-// The rate of an arm, as far as it is known from what was found.
-Tuned tuned(const StudyConfig& config, const Data& data, const Arm& arm, const Found& found);
+// The rates of an arm, one for each of tune.budgets, as far as they are known from what was found.
+std::vector<Tuned> tuned(const StudyConfig& config, const Data& data, const Arm& arm, const Found& found);
 
-// The runs of a study that follow from what was found, done or not: tuning runs of every arm, and all budgets and seeds of
-// the arms whose rate is chosen. Rates beyond the given ones come first, because an arm waits for them; then all arms of a seed
+// The runs of a study that follow from what was found, done or not: tuning runs of every arm, and all seeds of the
+// budgets whose rate is chosen. Rates beyond the given ones come first, because an arm waits for them; then all arms of a seed
 // before the next seed, the largest budget first, so that a part of them is balanced. A function of its arguments alone, and of the numerics of this process, which the keys name.
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Data& data, const Found& found);
 // How much follows later, if no rate beyond the given ones is tried.

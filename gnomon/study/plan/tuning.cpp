@@ -43,4 +43,16 @@ Tuned tune(const Tuning& how, std::span<const TriedRate> found) {
   }
 }
 
+const Tuned& followed(const std::vector<Tuned>& tuned, double share) {
+  const auto far = [&](const Tuned& t) { return std::abs(std::log(share / t.share)); };
+  return *std::min_element(tuned.begin(), tuned.end(),
+                           [&](const Tuned& a, const Tuned& b) { return far(a) < far(b); });
+}
+
+std::optional<double> rate_at(const Tuning& how, const std::vector<Tuned>& tuned, double share) {
+  const Tuned& t = followed(tuned, share);
+  if (!t.chosen || share == t.share || !how.seeds) return t.chosen;
+  return *t.chosen * std::pow(share / t.share, -how.decline);
+}
+
 }  // namespace gnomon

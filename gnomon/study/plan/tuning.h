@@ -14,8 +14,9 @@ struct TriedRate {
   double mean() const;
 };
 
-// How far the choice of an arm's rate has come.
+// How far the choice of an arm's rate at one budget has come.
 struct Tuned {
+  double share = 1;              // of train.steps
   std::vector<TriedRate> tried;  // by rate; some may lack runs
   std::vector<double> open;      // rates of which runs are missing; empty: it is done
   std::optional<double> chosen;
@@ -26,5 +27,10 @@ struct Tuned {
 // lowest or the highest tried, the next one in the same ratio is tried, up to three times each way. `found` holds what has
 // been tried, in any order.
 Tuned tune(const Tuning& how, std::span<const TriedRate> found);
+
+// Of what was chosen at each of how.budgets, that which a budget of the study follows, and the rate which it has; nullopt: it is
+// not chosen yet.
+const Tuned& followed(const std::vector<Tuned>& tuned, double share);
+std::optional<double> rate_at(const Tuning& how, const std::vector<Tuned>& tuned, double share);
 
 }  // namespace gnomon

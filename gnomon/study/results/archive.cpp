@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -73,6 +74,7 @@ Json json_of(const RunResult& run, bool largest) {
 }
 
 RunResult run_from(Json j, const std::string& where) {
+  if (!j.is_object()) throw Error(Fault::input, text(where, ": a run is no object"));
   for (const char* key : {"key", "asked", "weights_sha256"}) j[key] = "";
   if (!j["cost"].is_array() || j["cost"].size() != 2)
     throw Error(Fault::input, text(where, ": a run has no cost"));
@@ -81,6 +83,14 @@ RunResult run_from(Json j, const std::string& where) {
                {"tokens_per_second", j["cost"][0]},
                {"peak_memory_bytes", j["cost"][1]}};
   return result_from_text(j.dump(), where);
+}
+
+// It becomes that of a folder.
+std::string name_of(const JsonValue& study, bool alone) {
+  const std::string& name = study.member("name").text();
+  if (!(name.empty() ? alone : is_plain_word(name)))
+    study.member("name").wrong("a name of a to z, 0 to 9 and -, or an empty one of the only study");
+  return name;
 }
 
 }  // namespace
@@ -122,25 +132,53 @@ std::vector<Archived> archive_from(const Path& path) {
   const JsonValue top(json, path.string());
   top.member("schema").whole(1, 1);
   std::vector<Archived> all;
-  for (const JsonValue& study : top.member("studies").list()) {
-    Archived a{study.member("name").text(), {}, nullptr, {}};
+  const std::vector<JsonValue> studies = top.member("studies").list();
+  for (const JsonValue& study : studies) {
+    Archived a{name_of(study, studies.size() == 1), {}, nullptr, {}};
     read_toml(fields(a.config), {study.member("study").text(), study.where()});
     a.config.check();
     if (a.config.is_task())
       a.data = open_data(a.config);
     else
       a.data = std::make_unique<TextOfAnArchive>(study.member("data"));
-    const std::size_t at = all.size();
-    for (std::size_t n = 0; n < study.member("runs").list().size(); ++n) {
-      RunResult run = run_from(json["studies"][at]["runs"][n], study.where());
-      static_cast<Trial&>(run.plan) =
-          Trial{run.plan.arm, run.plan.seed, run.plan.steps, run.plan.learning_rate};
-      run.plan = plan_of(a.config, *a.data, run.plan);
+    (void)study.member("runs").list();  // that it is one
+    for (const Json& written : json["studies"][all.size()]["runs"]) {
+      RunResult run = run_from(written, study.where());
+      const std::string computed_by = run.plan.numerics;
+      run.plan = plan_of(a.config, *a.data, run.plan), run.plan.numerics = computed_by;
       a.found.emplace(run.plan.key, std::move(run));
     }
     all.push_back(std::move(a));
   }
   return all;
+}
+
+// A result may be the last that the choice of a rate waited for, and then more runs follow.
+std::size_t take_over(const Archived& from, const StudyConfig& config, const Data& data,
+                      const StudyFolder& folder) {
+  std::map<std::string, const RunResult*> there;
+  for (const auto& [key, run] : from.found) there.emplace(run.plan.asked, &run);
+  Found found;
+  std::size_t taken = 0;
+  for (bool news = true; news;) {
+    news = false;
+    for (const RunPlan& run : plan_runs(config, data, found)) {
+      const Path result = folder.run(run).result();
+      const auto same = there.find(run.asked);
+      const bool is_here = std::filesystem::exists(result);
+      if (found.count(run.key) || (!is_here && same == there.end())) continue;
+      news = true;
+      if (!is_here) {
+        RunResult copy = *same->second;
+        copy.plan.key = run.key;
+        make_folders(result.parent_path());
+        if (!std::filesystem::exists(folder.config())) write_file(folder.config(), print_toml(from.config));
+        write_file(result, result_json(copy)), ++taken;
+      }
+      found.emplace(run.key, result_of(run, folder.run(run)));
+    }
+  }
+  return taken;
 }
 
 }  // namespace gnomon

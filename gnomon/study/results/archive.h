@@ -26,5 +26,9 @@ struct ToArchive {
 std::string archive_json(const std::vector<ToArchive>& studies);
 // Throws Error(input) for a file that is none.
 std::vector<Archived> archive_from(const Path& path);
+// The runs of an archive that a study has, by settings and data, and that its folder lacks: their results, without models, are
+// put there as if they had been trained. Settings, with what they predict, stand there before, if none do. Returns how many.
+std::size_t take_over(const Archived& from, const StudyConfig& config, const Data& data,
+                      const StudyFolder& folder);
 
 }  // namespace gnomon

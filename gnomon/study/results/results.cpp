@@ -77,6 +77,7 @@ Json json_of(const RunResult& r) {
 
 Json json_of(const AtBudget& b) {
   return {{"share", b.share},
+          {"learning_rate", b.rate ? Json(*b.rate) : Json()},
           {"tokens", b.tokens},
           {"flops", b.flops},
           {"nats_per_byte", b.nats.mean},
@@ -90,8 +91,8 @@ Json json_of(const AtBudget& b) {
 Json json_of(const ArmSummary& arm) {
   const AtBudget& largest = arm.largest();
   Json a{{"arm", arm.arm},
-         {"learning_rate", arm.rate.chosen ? Json(*arm.rate.chosen) : Json()},
-         {"rate_at_edge", arm.rate.at_edge},
+         {"learning_rate", largest.rate ? Json(*largest.rate) : Json()},
+         {"rate_at_edge", largest.at_edge},
          {"rates", Json::array()},
          {"budgets", Json::array()},
          {"nats_per_byte", json_of(largest.nats)},
@@ -102,8 +103,10 @@ Json json_of(const ArmSummary& arm) {
          {"detectable_difference", arm.detectable},
          {"speed_up", json_of(arm.speed_up)},
          {"by_length", Json::array()}};
-  for (const TriedRate& t : arm.rate.tried)
-    a["rates"].push_back({{"learning_rate", t.rate}, {"nats_per_byte", t.nats}});
+  for (const Tuned& at : arm.rates) {
+    for (const TriedRate& t : at.tried)
+      a["rates"].push_back({{"share", at.share}, {"learning_rate", t.rate}, {"nats_per_byte", t.nats}});
+  }
   for (const AtBudget& b : arm.budgets) a["budgets"].push_back(json_of(b));
   for (const auto& l : arm.by_length) {
     a["by_length"].push_back({{"factor", l.factor},

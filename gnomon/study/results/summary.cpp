@@ -37,21 +37,17 @@ class Collected {
   ArmSummary arm(const Arm& arm) const {
     ArmSummary a;
     a.arm = arm.print();
-    a.rate = tuned(config_, data_, arm, found_);
-    for (const TriedRate& tried : a.rate.tried) {
-      for (std::int64_t n = 0; n < config_.tuning.seeds; ++n)
-        if (const RunResult* r =
-                at({a.arm, kTuningSeeds + n, steps_at(config_, arm, config_.tuning.share), tried.rate}))
-          a.tuning.push_back(*r);
-    }
+    a.rates = tuned(config_, data_, arm, found_);
+    for (const Tuned& t : a.rates) add_tuning(arm, t, a);
     for (const double share : config_.budgets) {
       AtBudget b;
-      b.share = share;
+      b.share = share, b.rate = rate_at(config_.tuning, a.rates, share);
+      b.at_edge = followed(a.rates, share).at_edge;
       const std::int64_t steps = steps_at(config_, arm, share);
       b.tokens = steps * config_.train.batch * config_.model.length;
       b.flops = 0;
-      for (std::int64_t seed = 1; seed <= config_.seeds && a.rate.chosen; ++seed) {
-        const RunResult* r = at({a.arm, seed, steps, *a.rate.chosen});
+      for (std::int64_t seed = 1; seed <= config_.seeds && b.rate; ++seed) {
+        const RunResult* r = at({a.arm, seed, steps, *b.rate});
         if (!r) continue;
         b.flops = flops_of(*r, config_);
         (r->failure.empty() ? b.runs : b.failed).push_back(*r);
@@ -69,6 +65,14 @@ class Collected {
   }
 
  private:
+  void add_tuning(const Arm& arm, const Tuned& t, ArmSummary& a) const {
+    for (const TriedRate& tried : t.tried) {
+      for (std::int64_t n = 0; n < config_.tuning.seeds; ++n) {
+        if (const RunResult* r = at(tuning_trial(config_, arm, t.share, tried.rate, n)))
+          a.tuning.push_back(*r);
+      }
+    }
+  }
   const RunResult* at(const Trial& trial) const {
     const auto it = found_.find(plan_of(config_, data_, trial).key);
     return it == found_.end() ? nullptr : &it->second;

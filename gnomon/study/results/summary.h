@@ -22,12 +22,14 @@ struct AtBudget {
   std::vector<RunResult> runs, failed;        // that finished, by seed; that diverged
   Estimate nats, difference;                  // of the held-out loss; to the baseline, paired
   std::optional<Comparison> comparison = {};  // what the difference says; of the baseline itself: nothing
+  std::optional<double> rate = {};            // learning rate; nullopt: not chosen yet
+  bool at_edge = false;                       // that rate was the last that was tried
 };
 
 // One arm over its seeds.
 struct ArmSummary {
   std::string arm;
-  Tuned rate;                     // how its learning rate was chosen
+  std::vector<Tuned> rates;       // how its learning rates were chosen, by tune.budgets
   std::vector<RunResult> tuning;  // runs of that
   std::vector<AtBudget> budgets;  // rising; ranked by the last
   struct AtLength {

@@ -76,7 +76,8 @@ void StudyConfig::check_settings() const {
   within("study.threads", double(threads), 1, 1024);
   within("study.checkpoint_seconds", checkpoint_seconds, 0, 1e9);
   within("tune.seeds", double(tuning.seeds), 0, 1000);
-  within("tune.share", tuning.share, 1e-6, 1);
+  rising("tune.budgets", tuning.budgets, 1);
+  within("tune.decline", tuning.decline, 0, 2);
   if (!tuning.rates.empty()) rising("tune.rates", tuning.rates, 1e3);
   within("evaluate.windows", double(windows), 1, 1e6);
   within("evaluate.points", double(points), 1, 1e5);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "gnomon/core/error.h"
@@ -99,7 +100,14 @@ std::vector<Field> fields(StudyConfig& c) {
        "learning rates to try with every arm, rising; empty = three around the rate that suits the width",
        &c.tuning.rates},
       {"tune.seeds", "runs for each rate, with seeds used for nothing else; 0 = no tuning", &c.tuning.seeds},
-      {"tune.share", "steps of a tuning run, as a share of train.steps", &c.tuning.share},
+      {"tune.budgets",
+       "shares of train.steps at which rates are tried; a budget of the study has the rate of the nearest "
+       "one",
+       &c.tuning.budgets},
+      {"tune.decline",
+       "with n times the steps of that nearest one, the rate is divided by n to this power; 0: it is the "
+       "same",
+       &c.tuning.decline},
   };
   for (Field& f : fields(static_cast<RunSettings&>(c))) all.push_back(f);
   all.push_back({"prediction",
@@ -177,9 +185,11 @@ std::vector<std::string> choose_baseline(StudyConfig& c) {
 }  // namespace
 
 double runs_an_arm(const StudyConfig& c) {
-  double shares = 0;
-  for (const double share : c.budgets) shares += share;
-  return double(c.seeds) * shares + double(c.tuning.seeds) * double(c.tuning.rates.size()) * c.tuning.share;
+  const auto sum = [](const std::vector<double>& shares) {
+    return std::accumulate(shares.begin(), shares.end(), 0.0);
+  };
+  return double(c.seeds) * sum(c.budgets) +
+         double(c.tuning.seeds) * double(c.tuning.rates.size()) * sum(c.tuning.budgets);
 }
 
 const Spec& StudyConfig::base() const {

@@ -44,11 +44,13 @@ Architecture model_of(const RunSettings& settings, const Spec& spec);
 // nothing matches.
 RunSettings settings_of(const Arm& arm, const RunSettings& baseline_settings, const Spec& baseline);
 
-// The learning rate of every arm: tried on seeds of its own, chosen on validation text, and used for all budgets.
+// The learning rates of every arm: tried on seeds of their own, chosen on validation text. A budget of the study has the rate
+// that was chosen at the nearest budget of the tuning, divided by (how many times its steps)^decline.
 struct Tuning {
-  std::vector<double> rates;  // rising; extended where the best is at an edge (tuning.h)
-  std::int64_t seeds = 1;     // 0: no tuning
-  double share = 0.25;        // of the steps of the largest budget
+  std::vector<double> rates;          // rising; extended where the best is at an edge (tuning.h)
+  std::int64_t seeds = 1;             // 0: no tuning
+  std::vector<double> budgets{0.25};  // shares of train.steps, rising
+  double decline = 0;
 };
 
 // Everything that fixes a study: the values of study.toml. Sizes of the model and the training that are 0 follow from `minutes`

@@ -175,7 +175,7 @@ struct Sample {
   double x, y;
   std::int64_t group;
 };
-double line(std::vector<Sample> samples) {
+double line(std::span<const Sample> samples) {
   double xx = 0, xy = 0;
   for (const Sample& s : samples) {
     double mean_x = 0, mean_y = 0, n = 0;
