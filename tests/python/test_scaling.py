@@ -1,13 +1,16 @@
 """One kind of model in several sizes: laws, slopes and what is foretold of the largest, computed again here in another way."""
 
+import copy
 import itertools
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from conftest import gnomon
+from conftest import ROOT, gnomon
 
 WIDTHS = [8, 16, 24, 32]
 HEAD = """
@@ -120,3 +123,44 @@ def test_a_part_is_one_of_the_study(scaling):
     assert 'found "w9", allowed are w8, w16, w24, w32' in done.stderr
     plans = json.loads(gnomon(*scaling[1], "--part", "w16", "--dry-run", "--json", check=0).stdout)
     assert "w16" in json.dumps(plans) and "w24" not in json.dumps(plans)
+
+
+@pytest.fixture(scope="module")
+def recomputed(scaling, tmp_path_factory):
+    """From the archive alone, by scripts/recompute, which was written without the program."""
+    folder = tmp_path_factory.mktemp("recomputed")
+    (folder / "archive.json").write_text(gnomon("study", "archive", scaling[0], check=0).stdout)
+    gnomon("study", "report", folder / "again", "--from", folder / "archive.json", check=0)
+    return folder, json.loads((folder / "again" / "results.json").read_text())
+
+
+def recompute(folder, results):
+    (folder / "results.json").write_text(json.dumps(results))
+    return subprocess.run([sys.executable, ROOT / "scripts" / "recompute", folder / "archive.json", folder / "results.json"],
+                          capture_output=True, text=True)
+
+
+def test_all_statistics_are_those_of_other_code(recomputed):
+    done = recompute(*recomputed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for kind in ("loss, half width", "comparison by budget, p", "law, sum of squares", "slope with size, mean", "differences foretold, expected half width"):
+        assert f"{kind}: " in done.stdout
+    assert done.stdout.rstrip().endswith(", 0 wrong")
+
+
+ARM = ("studies", 1, "results", "arms", 0)
+
+
+@pytest.mark.parametrize("place, by", [((*ARM, "nats_per_byte", "half_width_95"), 1e-4), ((*ARM, "budgets", 0, "nats_per_byte"), 1e-4),
+                                       (("scaling", "arms", 1, "slopes", "compute", "mean"), 1e-4), (("scaling", "arms", 0, "law", "E"), 0.05),
+                                       (("scaling", "arms", 1, "losses_foretold", 0, "expected", "half_width_95"), 0.5)])
+def test_that_code_notices_what_is_wrong(recomputed, place, by):
+    folder, results = recomputed
+    wrong = copy.deepcopy(results)
+    *path, key = place
+    at = wrong
+    for step in path:
+        at = at[step]
+    at[key] += by
+    done = recompute(folder, wrong)
+    assert done.returncode == 1 and "WRONG" in done.stdout, done.stdout
