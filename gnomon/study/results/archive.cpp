@@ -14,6 +14,7 @@ namespace {
 using Json = StrictJson;
 
 constexpr double kOfANat = 1e5;  // rounding adds 3e-6 nats to a block, 2e-7 to the mean of 320
+constexpr double kDrawn = 1e4;   // of what is only drawn
 
 // What is told of a text whose windows nobody has here.
 class TextOfAnArchive final : public Data {
@@ -56,19 +57,20 @@ Json json_of(const Data& d) {
       {"reference", reference ? Json{{"letters", reference->letters}, {"pairs", reference->pairs}} : Json()}};
 }
 
-void round_all(Json& numbers) {
+void round_all(Json& numbers, double per_nat) {
   for (Json& x : numbers) {
-    if (x.is_number_float()) x = std::round(x.get<double>() * kOfANat) / kOfANat;
+    if (x.is_number_float()) x = std::round(x.get<double>() * per_nat) / per_nat;
   }
 }
 // A run with the arrays and digits that pages need. Keys are those of a machine, so none stands here.
 Json json_of(const RunResult& run, bool largest) {
   Json j = Json::parse(result_json(run));
   for (const char* key : {"sha256", "key", "asked", "weights_sha256"}) j.erase(key);
-  if (!largest) j["by_position"] = Json::array();
-  if (tunes(run.plan)) j["by_block"] = Json::array(), j["curve"] = Json::array();
-  round_all(j["by_block"]), round_all(j["by_position"]);
-  for (Json& length : j["by_length"]) round_all(length["by_block"]);
+  if (!largest || tunes(run.plan)) j["by_position"] = j["curve"] = Json::array();
+  if (tunes(run.plan)) j["by_block"] = Json::array();
+  round_all(j["by_block"], kOfANat), round_all(j["by_position"], kDrawn);
+  for (Json& point : j["curve"]) round_all(point, kDrawn);
+  for (Json& length : j["by_length"]) round_all(length["by_block"], kOfANat);
   j["cost"] = {run.cost.tokens_per_second, run.cost.peak_memory_bytes};
   return j;
 }

@@ -1,0 +1,24 @@
+"""docs/results: archives of the studies that the pages tell of."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, gnomon
+
+ARCHIVES = sorted((ROOT / "docs" / "results").glob("*.json"))
+
+
+def test_they_are_small():
+    assert ARCHIVES and sum(path.stat().st_size for path in ARCHIVES) < 2e6
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_their_statistics_are_those_of_other_code(path, tmp_path):
+    gnomon("study", "report", tmp_path / "again", "--from", path, check=0)
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "recompute", path, tmp_path / "again" / "results.json"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.rstrip().endswith(", 0 wrong"), done.stdout + done.stderr
+    found = json.loads((tmp_path / "again" / "results.json").read_text())
+    assert all(study["results"]["failed"] == 0 for study in found["studies"])
