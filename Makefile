@@ -74,7 +74,7 @@ release:
 bench: release  ## time attention, training and rotation beside what this machine allows
 	$(GNOMON) bench --out build/bench.html
 
-performance: release  ## measure it beside the machine's limits, and beside PyTorch if $(PYTHON) has it, for docs/performance.md (half an hour)
+performance: release  ## measure it beside the machine's limits, and beside PyTorch and ONNX Runtime if $(PYTHON) has them, for docs/performance.md (half an hour)
 	$(GNOMON) bench decode.1k --rounds 1 --quiet > build/machine.txt
 	$(GNOMON) bench --json > build/bench.json
 	$(PYTHON) bench/peers/run.py --json build/peers.json || rm -f build/peers.json

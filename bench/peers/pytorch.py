@@ -1,4 +1,4 @@
-"""A training step of a GPT in PyTorch, and its attention: the peer of `gnomon bench`, started by run.py.
+"""A training step of a GPT in PyTorch, its attention, and one token against many keys: the peer of `gnomon bench`, started by run.py.
 
     python3 pytorch.py CASE fp32|bf16 eager|compiled THREADS
 
@@ -21,6 +21,8 @@ STEPS = {  # width, layers, heads, tokens, batch
     "step.d64": (64, 2, 4, 128, 4),
 }
 ATTENTION = {"attend.t512": (16, 4, 512, 64), "attend.t4096": (1, 8, 4096, 64), "attend.t128.d32": (4, 4, 128, 32)}
+DECODE = {"decode.1k": 1024, "decode.4k": 4096, "decode.16k": 16384}  # keys
+HEADS, KEY_HEADS, HEAD_DIM = 32, 8, 128  # of decoding
 ROUND = 0.5  # seconds
 
 
@@ -83,11 +85,25 @@ def attention(case, bf16, compiled):
     return both
 
 
+def decoding(case, bf16, compiled):
+    kind = torch.bfloat16 if bf16 else torch.float32
+    q = torch.randn(1, HEADS, 1, HEAD_DIM, dtype=kind)
+    k, v = (torch.randn(1, KEY_HEADS, DECODE[case], HEAD_DIM, dtype=kind) for _ in range(2))
+    run = torch.compile(scaled_dot_product_attention) if compiled else scaled_dot_product_attention
+
+    @torch.no_grad()
+    def token():
+        run(q, k, v, enable_gqa=True)
+
+    return token
+
+
 def main():
     case, precision, mode, threads = sys.argv[1:]
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
-    call = (training if case in STEPS else attention)(case, precision == "bf16", mode == "compiled")
+    make = training if case in STEPS else decoding if case in DECODE else attention
+    call = make(case, precision == "bf16", mode == "compiled")
     for _ in range(3):
         call()
     begin = time.perf_counter()

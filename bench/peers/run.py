@@ -1,14 +1,16 @@
-"""gnomon beside PyTorch on this machine, in turns: training steps and attention of the same shapes on the same threads.
+"""gnomon beside PyTorch and ONNX Runtime on this machine, in turns: training steps, attention and decoding, of the same shapes on the same
+threads.
 
     python3 bench/peers/run.py [--gnomon build/release/gnomon] [--rounds 7] [--threads 2] [--cases step.a step.d64] [--json FILE]
 
-Runs with the Python that has torch, and installs nothing. It says which peers it found. Each round times gnomon, then every form of the peer: as
-installed, and tuned by its environment; eager and compiled; float32, and bfloat16 by autocast. Tuned: memory is not given back to the system
-between calls, and MKL takes its AVX-512 path whoever made the processor, by a library of one line that a C compiler makes. The peer's best form
+Runs with the Python that has torch or onnxruntime, and installs nothing. It says which peers it found. Each round times gnomon, then every form of
+each peer: as installed, and tuned by its environment; PyTorch eager and compiled, in float32, and in bfloat16 by autocast. Tuned: memory is not given back to the system
+between calls, and MKL takes its AVX-512 path whoever made the processor, by a library of one line that a C compiler makes. The best form
 of each precision is compared with gnomon in the same. Let nothing else run meanwhile.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -21,7 +23,11 @@ import tempfile
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 TOKENS = {"step.a": 8 * 512, "step.d384": 16 * 256, "step.d128": 4 * 128, "step.d64": 4 * 128}
-CASES = [*TOKENS, "attend.t512", "attend.t4096", "attend.t128.d32"]
+DECODE = ["decode.1k", "decode.4k", "decode.16k"]
+CASES = [*TOKENS, "attend.t512", "attend.t4096", "attend.t128.d32", *DECODE]
+# What is imported, the script, in which modes it runs, and the cases that it has.
+PEERS = {"PyTorch": ("torch", "pytorch.py", ("eager", "compiled"), CASES),
+         "ONNX Runtime": ("onnxruntime", "onnx_runtime.py", ("whole",), DECODE)}
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "2147483648", "MALLOC_TOP_PAD_": "67108864"}
 
 
@@ -41,13 +47,17 @@ def environments(folder):
     return {"installed": {}, "tuned": tuned}
 
 
+def is_there(module):
+    return importlib.util.find_spec(module) is not None
+
+
 class Peer:
     """A process that waits for a line and then times some calls."""
 
-    def __init__(self, case, form, more, threads):
+    def __init__(self, script, case, form, more, threads):
         self.form = form
         environment = os.environ | more | {"OMP_NUM_THREADS": str(threads)}
-        self.process = subprocess.Popen([sys.executable, HERE / "pytorch.py", case, *form.split()[1:], str(threads)], env=environment, text=True,
+        self.process = subprocess.Popen([sys.executable, HERE / script, case, *form.split()[1:], str(threads)], env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.version = self.process.stdout.readline().split()[1:]
 
@@ -74,30 +84,41 @@ def of_gnomon(program, name, threads):
     return json.loads(done.stdout)[0]["value"]
 
 
+def peers_of(case, precisions, made, threads):
+    """Every form of every peer that was found and has the case, by its name."""
+    found = []
+    for peer, (module, script, modes, cases) in PEERS.items():
+        if case not in cases or not is_there(module):
+            continue
+        for form in [f"{name} {precision} {mode}" for name in made for precision in precisions for mode in modes]:
+            one = Peer(script, case, form, made[form.split()[0]], threads)
+            if one.version:
+                found.append((f"{peer} {one.version[0]}, {form}", one))
+            else:
+                print(f"{case}: {peer}, {form}, does not run here", file=sys.stderr)
+    return found
+
+
 def compare(program, case, options, made):
     """Medians of each form, in the unit of gnomon's case, and gnomon's ratio to the best peer of each precision."""
     threads = threads_of(case, options.threads)
     ours = cases_of_gnomon(program, case)
-    peers, found = [], {f"gnomon {precision}": [] for precision in ours}
-    for name, more in made.items():
-        for precision in ours:
-            for mode in ("eager", "compiled"):
-                peer = Peer(case, f"{name} {precision} {mode}", more, threads)
-                if peer.version:
-                    peers.append(peer)
-                else:
-                    print(f"{case}: PyTorch, {peer.form}, does not run here", file=sys.stderr)
+    peers, found = peers_of(case, ours, made, threads), {f"gnomon {precision}": [] for precision in ours}
     for _ in range(options.rounds):
         for precision, name in ours.items():
             found[f"gnomon {precision}"].append(of_gnomon(program, name, threads))
-        for peer in peers:
-            amount = TOKENS.get(case) or operations(case) / 1e9
-            found.setdefault(f"PyTorch {peer.version[0]}, {peer.form}", []).append(amount / peer.seconds())
-    for peer in peers:
+        for name, peer in peers:
+            found.setdefault(name, []).append(amount_of(case) / peer.seconds())
+    for _, peer in peers:
         peer.end()
     return {"case": case, "threads": threads, "rounds": options.rounds,
             "forms": {name: {"median": statistics.median(all), "low": min(all), "high": max(all)} for name, all in found.items()},
             "ratios": ratios(found)}
+
+
+def amount_of(case):
+    """What a call does, in the unit of gnomon's case: tokens, or GFLOP of attention."""
+    return TOKENS.get(case) or (1 if case in DECODE else operations(case) / 1e9)
 
 
 def operations(case):
@@ -111,7 +132,7 @@ def ratios(found):
     """gnomon over the best peer of the same precision, round by round."""
     out = {}
     for precision in ("fp32", "bf16"):
-        peers = {name: all for name, all in found.items() if name.startswith("PyTorch") and f" {precision} " in f" {name} "}
+        peers = {name: all for name, all in found.items() if not name.startswith("gnomon") and f" {precision} " in f" {name} "}
         if peers:
             best = max(peers, key=lambda name: statistics.median(peers[name]))
             each = [ours / theirs for ours, theirs in zip(found[f"gnomon {precision}"], peers[best])]
@@ -127,8 +148,10 @@ def main():
     options.add_argument("--cases", nargs="*", default=CASES)
     options.add_argument("--json", type=pathlib.Path)
     options = options.parse_args()
-    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit("no peer was found: this Python has no torch (pip install torch)")
+    here = [peer for peer, (module, *_) in PEERS.items() if is_there(module)]
+    if not here:
+        sys.exit("no peer was found: this Python has neither torch nor onnxruntime (pip install torch onnx onnxruntime)")
+    print(f"peers: {', '.join(here)}")
     all_found = []
     with tempfile.TemporaryDirectory() as folder:
         made = environments(pathlib.Path(folder))

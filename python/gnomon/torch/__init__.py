@@ -114,8 +114,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
 
 
 def _check_rows(name: str, rows: Tensor) -> None:
-    found = f"{rows.dim()} extents" if isinstance(rows, Tensor) else type(rows).__name__
-    if found != "4 extents":
+    if not isinstance(rows, Tensor) or rows.dim() != 4:
+        found = f"{rows.dim()} extents" if isinstance(rows, Tensor) else type(rows).__name__
         raise Error(f"{name}: found {found}; allowed is a tensor of 4, (B, heads, tokens, channels)", place=name, found=found,
                     allowed="(B, heads, tokens, channels)")
 

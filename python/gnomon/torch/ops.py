@@ -6,7 +6,7 @@ They are registered without linking PyTorch. An operator gets the key of an enco
 import numpy as np
 import torch
 from torch._C._functorch import TransformType
-from torch.autograd.forward_ad import unpack_dual
+from torch.autograd import forward_ad
 
 from .. import _core
 from ..encoding import made
@@ -14,6 +14,7 @@ from ..errors import Error
 from .once import once
 
 Tensor = torch.Tensor
+_PLAIN = Tensor.__torch_dispatch__  # of a tensor that nobody watches
 Maybe = torch.Tensor | None
 
 
@@ -42,13 +43,19 @@ def _threads():
 
 def _array(t):
     """A tensor in the form that the core takes: a NumPy array, which is faster to pass, or a tensor for bfloat16, which NumPy lacks."""
-    t = t.detach()
+    t = _detached(t)
     return t if t.dtype is torch.bfloat16 else t.numpy()
 
 
 def _floats(t):
     """Parameters, or values linear in them, in float32, as the core computes them."""
-    return t.detach().to(torch.float32).contiguous()
+    t = _detached(t)
+    return _array(t if t.dtype is torch.float32 and t.is_contiguous() else t.to(torch.float32).contiguous())
+
+
+def _detached(t):
+    """t without its history: each call of PyTorch costs most of a microsecond, so none is made for nothing."""
+    return t.detach() if t.requires_grad else t
 
 
 def _call(w, positions, bias, mask, padding, sinks, x, projections):
@@ -72,12 +79,17 @@ def _call(w, positions, bias, mask, padding, sinks, x, projections):
     return call
 
 
-def _forward(encoding, q, k, v, w, positions, bias, mask, padding, sinks, x, projections):
-    _threads()
+def _forward(encoding, q, k, v, *given):
+    """(out, lse, attended). given: the arguments of _call()."""
     out, lse, attended = _empty(q, v, encoding)
-    _core.forward(encoding._scheme, _array(q), _array(k), _array(v), _call(w, positions, bias, mask, padding, sinks, x, projections),
-                  _array(out), _array(lse), _array(attended) if encoding.output_turns else None)
+    _write(encoding, q, k, v, given, out, _array(lse), _array(attended) if encoding.output_turns else None)
     return out, lse, attended
+
+
+def _write(encoding, q, k, v, given, out, lse=None, attended=None):
+    _threads()
+    _core.forward(encoding._scheme, _array(q), _array(k), _array(v), _call(*given), _array(out), lse, attended)
+    return out
 
 
 def decode(encoding, cache, q, k, v, out, *given):
@@ -86,10 +98,14 @@ def decode(encoding, cache, q, k, v, out, *given):
     _core.decode(encoding._scheme, _array(q), _array(k), _array(v), _call(*given), cache._cache, _array(out))
 
 
+def _empty_out(q, v):
+    return q.new_empty((*q.shape[:3], v.shape[3]))
+
+
 def _empty(q, v, encoding):
-    shape = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
-    turns = encoding.output_turns
-    return (q.new_empty(shape), q.new_empty(shape[:3], dtype=torch.float32), q.new_empty(shape if turns else (0,), dtype=torch.float32))
+    out = _empty_out(q, v)
+    turned = out.shape if encoding.output_turns else (0,)
+    return out, q.new_empty(out.shape[:3], dtype=torch.float32), q.new_empty(turned, dtype=torch.float32)
 
 
 def _backward(encoding, kept, dout, bias_learns):
@@ -189,10 +205,12 @@ def refuse_other_derivatives(*tensors):
     torch.func, which PyTorch refuses with a message of its own."""
     if torch.compiler.is_compiling():
         return
-    if any(t is not None and unpack_dual(t).tangent is not None for t in tensors):
+    # Without a level there are no tangents (forward_ad.unpack_dual).
+    if forward_ad._current_level >= 0 and any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
         raise Error("forward-mode derivatives (jvp) are not computed; allowed are gradients", place="jvp", found="a tangent",
                     allowed="gradients")
-    if any(level.key() == TransformType.Grad for level in torch._C._functorch.get_interpreter_stack() or ()):
+    levels = torch._C._functorch.get_interpreter_stack()
+    if levels and any(level.key() == TransformType.Grad for level in levels):
         raise Error("gradients of torch.func (grad, vjp, jacrev) are not computed; allowed are those of torch.autograd", place="torch.func",
                     found="torch.func", allowed="torch.autograd")
 
@@ -201,8 +219,7 @@ def is_watched(*tensors):
     """Whether something records the calls or replaces the numbers: compilers, traces, fake tensors, torch.func."""
     return (torch.compiler.is_compiling() or torch.jit.is_tracing() or torch._C._len_torch_dispatch_stack() > 0
             or torch._C._functorch.peek_interpreter_stack() is not None
-            or any(hasattr(type(t), "__torch_dispatch__") and type(t).__torch_dispatch__ is not Tensor.__torch_dispatch__
-                   for t in tensors if t is not None))
+            or any(t is not None and type(t) is not Tensor and getattr(type(t), "__torch_dispatch__", _PLAIN) is not _PLAIN for t in tensors))
 
 
 def attended(encoding, *tensors):
@@ -213,7 +230,8 @@ def attended(encoding, *tensors):
         return attend(*tensors, encoding.key)[0]
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _Attend.apply(*tensors, encoding)
-    return _forward(encoding, *tensors)[0]
+    q, k, v, *given = tensors
+    return _write(encoding, q, k, v, given, _empty_out(q, v))
 
 
 @torch.library.custom_op("gnomon::map_rows", mutates_args=(), device_types="cpu")
