@@ -25,6 +25,7 @@ def test_numbers_of_trained_weights(quick, bible):
     controls = again.pop("controls")
     assert len(again) >= 14
     for key, values in again.items():
-        assert all(abs(numbers[key] - value) < 1e-6 * abs(value) for value in values), key
+        # Shares are of one whole: what float32 rounds of it is as large in a small share as in a large one.
+        assert all(abs(numbers[key] - value) < (1e-8 if "|share." in key else 1e-6 * abs(value)) for value in values), key
     for key, values in controls.items():
         assert all(abs(numbers[key] - wrong) > 1e-3 * abs(wrong) for wrong in values), f"{key}: the control agrees"
