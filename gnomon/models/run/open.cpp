@@ -92,7 +92,9 @@ OutputHead head_in(const Architecture& a, const Config& config, const std::strin
     head.tied = !holds_another_head(names, weights);
     return head;
   }
-  return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
+  // Encoders are often saved without the head that their class names: sentence-transformers/all-mpnet-base-v2.
+  const bool named = head.form != HeadForm::transform && says_it_has_a_head(config);
+  return held || named ? head : OutputHead{.form = HeadForm::none};
 }
 
 void set_option(Named& named, std::string_view name, const OptionValue& value) {
