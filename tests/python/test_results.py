@@ -22,3 +22,8 @@ def test_their_statistics_are_those_of_other_code(path, tmp_path):
     assert done.returncode == 0 and done.stdout.rstrip().endswith(", 0 wrong"), done.stdout + done.stderr
     found = json.loads((tmp_path / "again" / "results.json").read_text())
     assert all(study["results"]["failed"] == 0 for study in found["studies"])
+
+
+def test_the_page_of_published_models_is_made_of_what_was_recorded():
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "published"], capture_output=True, text=True, check=True)
+    assert done.stdout == (ROOT / "docs" / "published.md").read_text()
