@@ -215,10 +215,6 @@ int show_plans(const Suite& suite, const SuiteFolder& folder, const StudyOptions
   return 0;
 }
 
-}  // namespace
-
-namespace {
-
 // The runs of an archive that these studies have need no training.
 void take_over_from(const Path& archive, const Suite& suite, const SuiteFolder& folder) {
   std::size_t taken = 0;

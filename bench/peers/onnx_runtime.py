@@ -7,15 +7,12 @@ are one buffer, and every call writes the last place of it again.
 """
 
 import sys
-import time
 
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper
 
-KEYS = {"decode.1k": 1024, "decode.4k": 4096, "decode.16k": 16384}
-HEADS, KEY_HEADS, HEAD_DIM = 32, 8, 128
-ROUND = 0.5  # seconds
+from timed import DECODE, HEAD_DIM, HEADS, KEY_HEADS, serve
 
 
 def model(keys):
@@ -51,18 +48,8 @@ def decoding(keys, threads):
 
 def main():
     case, _, _, threads = sys.argv[1:]
-    call = decoding(KEYS[case], int(threads))
-    for _ in range(3):
-        call()
-    begin = time.perf_counter()
-    call()
-    times = max(1, round(ROUND / (time.perf_counter() - begin)))
-    print("ready", onnxruntime.__version__, flush=True)
-    for _ in sys.stdin:
-        begin = time.perf_counter()
-        for _ in range(times):
-            call()
-        print((time.perf_counter() - begin) / times, flush=True)
+    call = decoding(DECODE[case], int(threads))
+    serve(call, onnxruntime.__version__)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ its tanh form, biases, learned positions, a head of its own, AdamW.
 """
 
 import sys
-import time
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+
+from timed import DECODE, HEAD_DIM, HEADS, KEY_HEADS, serve
 
 VOCABULARY = 256
 STEPS = {  # width, layers, heads, tokens, batch
@@ -21,9 +22,6 @@ STEPS = {  # width, layers, heads, tokens, batch
     "step.d64": (64, 2, 4, 128, 4),
 }
 ATTENTION = {"attend.t512": (16, 4, 512, 64), "attend.t4096": (1, 8, 4096, 64), "attend.t128.d32": (4, 4, 128, 32)}
-DECODE = {"decode.1k": 1024, "decode.4k": 4096, "decode.16k": 16384}  # keys
-HEADS, KEY_HEADS, HEAD_DIM = 32, 8, 128  # of decoding
-ROUND = 0.5  # seconds
 
 
 class Block(nn.Module):
@@ -104,17 +102,7 @@ def main():
     torch.manual_seed(1)
     make = training if case in STEPS else decoding if case in DECODE else attention
     call = make(case, precision == "bf16", mode == "compiled")
-    for _ in range(3):
-        call()
-    begin = time.perf_counter()
-    call()
-    times = max(1, round(ROUND / (time.perf_counter() - begin)))
-    print("ready", torch.__version__, flush=True)
-    for _ in sys.stdin:
-        begin = time.perf_counter()
-        for _ in range(times):
-            call()
-        print((time.perf_counter() - begin) / times, flush=True)
+    serve(call, torch.__version__)
 
 
 if __name__ == "__main__":

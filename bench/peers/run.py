@@ -20,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 
+from timed import DECODE
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 TOKENS = {"step.a": 8 * 512, "step.d384": 16 * 256, "step.d128": 4 * 128, "step.d64": 4 * 128}
-DECODE = ["decode.1k", "decode.4k", "decode.16k"]
 CASES = [*TOKENS, "attend.t512", "attend.t4096", "attend.t128.d32", *DECODE]
 # What is imported, the script, in which modes it runs, and the cases that it has.
 PEERS = {"PyTorch": ("torch", "pytorch.py", ("eager", "compiled"), CASES),
