@@ -5,12 +5,14 @@
 #include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/attend_cached.h"
+#include "gnomon/kernels/matmul.h"
 
 namespace gnomon::bench {
 namespace {
 
 struct Sizes {
   std::int64_t B, H, T, D;
+  Precision precision = Precision::float32;
 };
 // A kind of term each: none; added to logits by distance; maps of rows; a second and a third product.
 constexpr const char* kTerms[] = {"none", "alibi", "t5",      "kerple_log",    "rope",
@@ -19,21 +21,21 @@ constexpr const char* kTerms[] = {"none", "alibi", "t5",      "kerple_log",    "
 BenchCase attention_case(const Sizes& s, const std::string& name, const std::string& encoding, int threads) {
   const double pairs = double(s.B * s.H) * double(s.T) * double(s.T + 1) / 2;
   const double operations = 12.0 * pairs * double(s.D);  // two products forward, twice as much backward
-  const bool plain = encoding == "none";
+  const bool plain = encoding == "none", in_f32 = s.precision == Precision::float32;
   return {.name = plain ? name : text(name, ".", encoding),
           .what = text("causal attention, forward and backward, ", plain ? "no term" : encoding, ", B ", s.B,
-                       ", H ", s.H, ", T ", s.T, ", D ", s.D),
+                       ", H ", s.H, ", T ", s.T, ", D ", s.D, in_f32 ? "" : ", in bfloat16"),
           .unit = "GFLOP/s",
           .amount = operations / 1e9,
           .work = operations,
-          .limit = {Resource::multiply_f32},
+          .limit = {in_f32 ? Resource::multiply_f32 : Resource::multiply_bf16},
           .bytes = 4.0 * double(s.B * s.T * s.H * s.D) *
                    12,  // q, k, v, out; again with the gradient of out; four gradients
           .threads = threads,
           .quick = s.D == 64 && s.T <= 512 && (plain || encoding == "alibi"),
           .prepare = [=] {
-            const auto run = std::make_shared<AttentionRun>(encoding, AttentionRun::Sizes{s.B, s.H, s.D},
-                                                            Placement::consecutive(0, s.T));
+            const auto run = std::make_shared<AttentionRun>(
+                encoding, AttentionRun::Sizes{s.B, s.H, s.D, s.precision}, Placement::consecutive(0, s.T));
             return [run] { run->run(); };
           }};
 }
@@ -75,6 +77,9 @@ std::vector<BenchCase> attention_cases(int threads) {
   };
   for (const char* term : kTerms) add({16, 4, 512, 64}, "attend.t512", term);
   for (const char* term : kTerms) add({1, 8, 4096, 64}, "attend.t4096", term);
+  if (constexpr Precision k16 = Precision::bfloat16; multiplies_in(k16))
+    add({16, 4, 512, 64, k16}, "attend.t512.bf16", "none"),
+        add({1, 8, 4096, 64, k16}, "attend.t4096.bf16", "none");
   add({4, 4, 128, 32}, "attend.t128.d32", "none"), add({4, 4, 128, 32}, "attend.t128.d32", "alibi");
   for (const std::int64_t D : {16, 32, 128}) add({16, 256 / D, 512, D}, text("attend.t512.d", D), "none");
   add({1, 2, 16384, 64}, "attend.t16384", "none");

@@ -20,7 +20,11 @@ AttentionRun::AttentionRun(std::string_view encoding, const Sizes& s, const Plac
     : place_(place),
       shape_{s.heads * s.head_dim, s.heads, s.head_dim, place.T(), true},
       encoding_(make_encoding(encoding, shape_)),
-      layer_{s.B, place.T(), {.heads = s.heads, .kv_heads = s.heads, .head_dim = s.head_dim}, true} {
+      layer_{.B = s.B,
+             .T = place.T(),
+             .rule = {.heads = s.heads, .kv_heads = s.heads, .head_dim = s.head_dim},
+             .causal = true,
+             .precision = s.precision} {
   for (const auto& p : encoding_->params()) {
     const Floats noise = normals(p.size(), p.name);
     for (std::int64_t i = 0; i < p.size(); ++i) w_.push_back(float(p.initial(i, noise[i])));

@@ -16,6 +16,7 @@ class AttentionRun {
  public:
   struct Sizes {
     std::int64_t B, heads, head_dim;
+    Precision precision = Precision::float32;
   };
   // `encoding`: text such as "rope" or "t5(buckets=16)". Throws Error(usage) as make_encoding() does.
   AttentionRun(std::string_view encoding, const Sizes& sizes, const Placement& place);

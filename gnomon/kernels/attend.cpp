@@ -12,6 +12,7 @@
 #include "gnomon/core/shares.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/attend_head.h"
+#include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -149,6 +150,7 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   task.shape = s;
   if (s.firsts) task.shape.first = s.firsts[b];
   task.shape.scale = s.scale * t.content_scale;
+  if (!multiplies_in(s.precision)) task.shape.precision = Precision::float32;
   task.padding = s.padding ? s.padding + b * s.keys : nullptr;
   task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
   task.places = of_sequence(t.places);

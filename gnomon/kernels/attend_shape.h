@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "gnomon/core/precision.h"
+
 namespace gnomon {
 
 // Extents of attention, and which keys a query may see, whatever the encoding.
@@ -22,6 +24,9 @@ struct AttendShape {
   const std::int64_t* firsts = nullptr;  // (B): the same for each sequence, instead of `first`
   // A query at p sees keys p − left ≤ j ≤ p + right, counted in tokens; −1: without end.
   std::int64_t left = -1, right = -1;
+  // Of the products with rows of q, k, v and their gradients, where multiplies_in(precision). Logits, weights and sums are
+  // float32, and so are all products of a head that meets a number of 2^50 or more.
+  Precision precision = Precision::float32;
 
   std::int64_t place(std::int64_t i) const { return first.value_or(keys - queries) + i; }  // of query i
   std::int64_t key_head(std::int64_t h) const { return kv_heads ? h / (H / kv_heads) : h; }

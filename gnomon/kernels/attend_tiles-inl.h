@@ -7,7 +7,7 @@
 #endif
 #include "gnomon/kernels/attend_head.h"
 #include "gnomon/kernels/extras-inl.h"
-#include "gnomon/kernels/product-inl.h"
+#include "gnomon/kernels/product_rounded-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -141,19 +141,24 @@ class Tiles {
       hn::StoreU(hn::MulAdd(set(factor), hn::LoadU(F(), x + c), hn::LoadU(F(), y + c)), F(), y + c);
   }
 
+  // Where products are of bfloat16: the memory for rounded factors. Those of heads that hold numbers which are not tame stay in
+  // float32.
+  PackedFactors* pairs() {
+    return kRounds && tame_ && s_.precision == Precision::bfloat16 ? &pairs_ : nullptr;
+  }
+
   // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
-  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, float* c) const {
-    const float* b = &right[tile.j0];
+  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, float* c) {
+    const ProductInParts multiply({tile.ni, tile.nj, k}, left, &right[tile.j0], keys_, pairs());
     const std::int64_t panel = whole(tile) ? tile.ni : even_part(tile.ni, kRows, 1);
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
-      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, c + a * ld_, ld_,
-              false);
+      multiply({a, m, n, 0, k}, c + a * ld_, ld_, false);
     }
   }
   // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows
   // sees. w is 0 where a row of it does not; where 0·x may not be 0, each row goes alone over what it sees.
-  void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+  void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
       each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
         product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded,
@@ -161,15 +166,16 @@ class Tiles {
       });
     }
     if (!tame_) return;
+    const ProductInParts multiply({tile.ni, padded, tile.nj}, {w, ld_, 1}, x, padded, pairs());
     const std::int64_t panel = whole(tile) ? tile.ni : even_part(tile.ni, kRows, 1);
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
-      const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
-      product({m, padded, k}, {w + a * ld_, ld_, 1}, x, padded, c + a * padded, padded, true);
+      const std::int64_t m = std::min(panel, tile.ni - a);
+      multiply({a, m, padded, 0, visible(tile, a + m - 1)}, c + a * padded, padded, true);
     }
   }
   // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first
   // position on.
-  void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+  void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
       each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
         product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded,
@@ -177,13 +183,13 @@ class Tiles {
       });
     }
     if (!tame_) return;
+    const ProductInParts multiply({tile.nj, padded, tile.ni}, {w, 1, ld_}, x, padded, pairs());
     const std::int64_t panel = whole(tile) ? tile.nj : even_part(tile.nj, kRows, 1);
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
       const std::int64_t from = first_row(tile, b);
       if (from >= tile.ni) continue;
-      product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded,
-              c + b * padded, padded, true);
+      multiply({b, m, padded, from, tile.ni - from}, c + b * padded, padded, true);
     }
   }
 
@@ -230,6 +236,7 @@ class Tiles {
   std::int64_t zero_ = 0;        // entry of e = 0 of an array in the order of e
   bool tame_ = true;             // so far, everything that was packed
   Scratch key_bands_;
+  PackedFactors pairs_;
   bool by_distance_ = false;      // some kind asks for by_distance()
   std::int64_t rows_beside_ = 0;  // rows of zeros that a kind reads before and behind those of dp_
 };

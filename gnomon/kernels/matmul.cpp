@@ -98,7 +98,8 @@ void linear_backward(const Linear& s, const float* x, const float* weight, const
             .accumulate = true,
             .lda = s.y_step,
             .ldb = s.x_step,
-            .precision = s.precision},
+            .precision = s.precision,
+            .same_a = grad.dx != nullptr},
            dy, x, grad.dweight);
   }
   if (grad.dbias) add_column_sums({s.N, s.out, s.y_step}, dy, grad.dbias);

@@ -29,6 +29,8 @@ struct Matmul {
   bool accumulate = false;  // add to what c holds
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   Precision precision = Precision::float32;
+  // op(a) has the numbers of the product before, on this thread, or those of its transpose, and they are not rounded again.
+  bool same_a = false;
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 

@@ -99,12 +99,13 @@ const Product& product(const Key& key) {
 memory view(const memory::desc& desc, const float* data) {
   return memory(desc, engine(), const_cast<float*>(data));
 }
-// The factor as it is multiplied: as it was given, or rounded into `scratch`.
-memory multiplied(const Factor& f, const float* data, Scratch& scratch, dnnl::stream& stream) {
+// The factor as it is multiplied: as it was given, or rounded into `scratch`, where it may be already.
+memory multiplied(const Factor& f, const float* data, Scratch& scratch, bool already, dnnl::stream& stream) {
   if (!f.round) return view(f.given, data);
   if (const std::size_t wanted = f.multiplied.get_size() / sizeof(float) + 1; scratch.size() < wanted)
     scratch.resize(wanted);
   const memory rounded = view(f.multiplied, scratch.data());
+  if (already) return rounded;
   f.round.execute(stream, {{DNNL_ARG_FROM, view(f.given, data)}, {DNNL_ARG_TO, rounded}});
   return rounded;
 }
@@ -116,8 +117,8 @@ void execute(const Matmul& s, const float* a, const float* b, float* c, const fl
   const Product& p = product(key);
   thread_local Scratch scratchpad, left, right;  // as large as this thread's largest product wants
   dnnl::stream stream(engine());
-  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, multiplied(p.a, a, left, stream)},
-                                            {DNNL_ARG_WEIGHTS, multiplied(p.b, b, right, stream)},
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, multiplied(p.a, a, left, s.same_a, stream)},
+                                            {DNNL_ARG_WEIGHTS, multiplied(p.b, b, right, false, stream)},
                                             {DNNL_ARG_DST, view(p.c, c)}};
   if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
   if (const std::size_t wanted = p.scratchpad.get_size() / sizeof(float) + 1; scratchpad.size() < wanted)

@@ -23,10 +23,12 @@ inline constexpr int kRows = 6;
 
 // A matrix whose elements are read one by one: element (i,p) at data[i·row + p·column]; so its transpose is
 // free.
-struct Left {
-  const float* data;
+template <class Number>
+struct LeftOf {
+  const Number* data;
   std::int64_t row, column;
 };
+using Left = LeftOf<float>;
 
 // What becomes of a vector of sums before it is written to c, which holds what it held before.
 struct AsItIs {
@@ -66,31 +68,42 @@ void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, flo
   }
 }
 
-using RegisterTile = void (*)(std::int64_t, Left, const float*, std::int64_t, float*, std::int64_t, bool);
+template <class Number>
+using RegisterTile = void (*)(std::int64_t, LeftOf<Number>, const Number*, std::int64_t, float*, std::int64_t,
+                              bool);
+template <class Number>
+struct RegisterTiles {  // of 1 to kRows rows
+  std::array<RegisterTile<Number>, kRows> one_vector, two_vectors;
+};
 template <class Finish, int W, int... M>
-constexpr std::array<RegisterTile, sizeof...(M)> tiles_of(std::integer_sequence<int, M...>) {
+constexpr std::array<RegisterTile<float>, sizeof...(M)> tiles_of(std::integer_sequence<int, M...>) {
   return {&register_tile<M + 1, W, Finish>...};
 }
 
-// c (m,n) (+)= a (m,k) b (k,n), finished; b and c row-major; n is rounded up to whole vectors, which b and c must hold.
-// Rows go into tiles of about one size: a small tile reads as much of b as a large one.
 struct ProductExtent {
   std::int64_t m, n, k;
 };
+// Rows go into tiles of about one size: a small tile reads as much of b as a large one.
+template <class Number>
+void product_by(const RegisterTiles<Number>& tiles, const ProductExtent& e, LeftOf<Number> a, const Number* b,
+                std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
+  const std::int64_t N = lanes(), panels = (e.m + kRows - 1) / kRows;
+  for (std::int64_t j = 0; j < e.n; j += 2 * N) {
+    const auto& of_width = e.n - j > N ? tiles.two_vectors : tiles.one_vector;
+    for (std::int64_t i = 0, rows, left = panels; i < e.m; i += rows, --left) {
+      rows = (e.m - i + left - 1) / left;
+      of_width[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc,
+                         accumulate);
+    }
+  }
+}
+// c (m,n) (+)= a (m,k) b (k,n), finished; b and c row-major; n is rounded up to whole vectors, which b and c must hold.
 template <class Finish = AsItIs>
 inline void product(const ProductExtent& e, Left a, const float* b, std::int64_t ldb, float* c,
                     std::int64_t ldc, bool accumulate) {
-  static constexpr auto one = tiles_of<Finish, 1>(std::make_integer_sequence<int, kRows>());
-  static constexpr auto two = tiles_of<Finish, 2>(std::make_integer_sequence<int, kRows>());
-  const std::int64_t N = lanes(), panels = (e.m + kRows - 1) / kRows;
-  for (std::int64_t j = 0; j < e.n; j += 2 * N) {
-    const auto& tiles = e.n - j > N ? two : one;
-    for (std::int64_t i = 0, rows, left = panels; i < e.m; i += rows, --left) {
-      rows = (e.m - i + left - 1) / left;
-      tiles[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc,
-                      accumulate);
-    }
-  }
+  static constexpr RegisterTiles<float> kTiles{tiles_of<Finish, 1>(std::make_integer_sequence<int, kRows>()),
+                                               tiles_of<Finish, 2>(std::make_integer_sequence<int, kRows>())};
+  product_by(kTiles, e, a, b, ldb, c, ldc, accumulate);
 }
 
 }  // namespace gnomon::HWY_NAMESPACE

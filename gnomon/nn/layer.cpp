@@ -81,7 +81,14 @@ const float* leave_backward(const LayerShape& s, const NormAt& norm, const Layer
 // --- Attention between its norms
 
 AttentionShape attention_shape(const LayerShape& s, const AttentionAt& p, const float* w, float* g) {
-  return {s.B, s.T, s.a.attention, s.a.causal, s.padding, 0, optional(w, p.sinks), optional(g, p.sinks)};
+  return {.B = s.B,
+          .T = s.T,
+          .rule = s.a.attention,
+          .causal = s.a.causal,
+          .padding = s.padding,
+          .sinks = optional(w, p.sinks),
+          .dsinks = optional(g, p.sinks),
+          .precision = s.precision};
 }
 Linear out_shape(const LayerShape& s) {
   const std::int64_t Q = s.a.attention.q_width();

@@ -164,6 +164,7 @@ struct AttentionShape {
   const float* sinks = nullptr;  // (heads)
   float* dsinks = nullptr;
   TapsAt taps = {};
+  Precision precision = Precision::float32;
 };
 void attention_forward(const AttentionShape& s, const LayerScheme& scheme, const Content& content,
                        LayerActivations& a);

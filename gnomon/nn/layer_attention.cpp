@@ -17,7 +17,8 @@ AttendShape attend_shape(const AttentionShape& s) {
           .padding = s.padding,
           .query_tile = s.tile,
           .key_tile = s.tile,
-          .kv_heads = s.rule.kv_heads};
+          .kv_heads = s.rule.kv_heads,
+          .precision = s.precision};
 }
 Extras extras_of(const AttentionShape& s) { return {.soft_cap = float(s.rule.soft_cap), .sinks = s.sinks}; }
 // Rows of qkv (N, qkv_width): q, k and v of all heads side by side; and of what attention returns.

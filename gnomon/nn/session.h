@@ -35,7 +35,8 @@ struct Tokens {
   // Scored targets that a loss is the mean over, where these tokens are a part of a batch; 0: those of these tokens.
   std::int64_t scored = 0;
   EncoderRows encoder = {};  // of an architecture with cross attention
-  // Of the products of queries, keys, values, the output of attention, feed-forward parts without experts, and logits;
+  // Of the products of queries, keys, values, the output of attention, feed-forward parts without experts, and logits, and of
+  // those inside attention between rows of queries, keys and values (AttendShape::precision);
   // all others are float32's.
   Precision precision = Precision::float32;
 };

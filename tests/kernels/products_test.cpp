@@ -159,6 +159,22 @@ TEST(Products, InBfloat16FactorsAreRoundedAndNothingElse) {
   set_thread_count(threads);
 }
 
+// The gradients of a layer round dy once; their bits are those of two products that round it each.
+TEST(Products, InBfloat16TheGradientsOfALayerAreThoseOfTwoProducts) {
+  constexpr std::int64_t kRows = 37, kIn = 21, kOut = 50;
+  const Linear layer{kRows, kIn, kOut, kIn + 4, kOut + 2, Precision::bfloat16};
+  const Floats x = normals(kRows * layer.x_step, 1), w = normals(kOut * kIn, 2),
+               dy = normals(kRows * layer.y_step, 3), other = normals(kRows * layer.y_step, 4);
+  Floats dx(x.size()), dx_alone(x.size()), dw(w.size()), dw_alone(w.size()), dw_of_other(w.size());
+  linear_backward(layer, x.data(), w.data(), dy.data(), {dx.data(), dw.data(), nullptr});
+  linear_backward(layer, x.data(), w.data(), dy.data(), {dx_alone.data(), nullptr, nullptr});
+  linear_backward(layer, x.data(), w.data(), other.data(), {nullptr, dw_of_other.data(), nullptr});
+  linear_backward(layer, x.data(), w.data(), dy.data(), {nullptr, dw_alone.data(), nullptr});
+  EXPECT_EQ(dx, dx_alone);
+  EXPECT_EQ(dw, dw_alone);
+  EXPECT_NE(dw, dw_of_other);
+}
+
 // Where nobody multiplies in bfloat16, the bits are float32's.
 TEST(Products, WithoutBfloat16TheyAreThoseOfFloat32) {
   if (multiplies_in(Precision::bfloat16)) GTEST_SKIP() << product_library(Precision::bfloat16);

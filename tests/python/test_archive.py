@@ -114,3 +114,41 @@ def test_predictions_that_an_archive_lacks_came_after_its_runs(archived, text, t
     (tmp_path / "plan.toml").write_text('[[prediction]]\nsays = "rope is no worse"\nmeasure = "loss"\narm = "rope"\nminus = "sinusoidal"\nbelow = 0\n')
     done = gnomon(*study_arguments(text, tmp_path / "late"), "--from", archived[0] / "archive.json", tmp_path / "plan.toml", check=0)
     assert "1 prediction was added after" in done.stderr
+
+
+PARTS = """
+[study]
+seeds = 2
+budgets = [1]
+arms = ["none", "rope"]
+baseline = "rope"
+[tune]
+seeds = 0
+[model]
+layers = 1
+width = 16
+heads = 2
+[train]
+steps = 4
+batch = 2
+learning_rate = 0.004
+[evaluate]
+windows = 8
+[[part]]
+name = "first"
+[[part]]
+name = "second"
+[part.train]
+steps = 6
+"""
+
+
+def test_a_part_taken_from_an_archive_stands_beside_one_that_is_trained_elsewhere(text, tmp_path):
+    (tmp_path / "plan.toml").write_text(PARTS)
+    arguments = ["study", tmp_path / "plan.toml", "--text", text]
+    gnomon(*arguments, "--out", tmp_path / "here", "--part", "first", check=0)
+    (tmp_path / "archive.json").write_text(gnomon("study", "archive", tmp_path / "here", check=0).stdout)
+    gnomon(*arguments, "--out", tmp_path / "there", "--from", tmp_path / "archive.json", "--part", "second", check=0)
+    at = {name: runs_in(tmp_path / "there" / name) for name in ("first", "second")}
+    assert {name: [bool(run["weights_sha256"]) for run in runs] for name, runs in at.items()} == {"first": 4 * [False], "second": 4 * [True]}
+    assert {len(study["arms"]) for study in json.loads((tmp_path / "there" / "results.json").read_text())["studies"]} == {2}

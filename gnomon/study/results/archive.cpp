@@ -160,6 +160,8 @@ std::size_t take_over(const Archived& from, const StudyConfig& config, const Dat
                       const StudyFolder& folder) {
   std::map<std::string, const RunResult*> there;
   for (const auto& [key, run] : from.found) there.emplace(run.plan.asked, &run);
+  StudyConfig settings = from.config;
+  settings.text_path = config.text_path;  // an archive has its name alone
   Found found;
   std::size_t taken = 0;
   for (bool news = true; news;) {
@@ -174,7 +176,7 @@ std::size_t take_over(const Archived& from, const StudyConfig& config, const Dat
         RunResult copy = *same->second;
         copy.plan.key = run.key;
         make_folders(result.parent_path());
-        if (!std::filesystem::exists(folder.config())) write_file(folder.config(), print_toml(from.config));
+        if (!std::filesystem::exists(folder.config())) write_file(folder.config(), print_toml(settings));
         write_file(result, result_json(copy)), ++taken;
       }
       found.emplace(run.key, result_of(run, folder.run(run)));
