@@ -228,6 +228,11 @@ TEST(Claims, ARateIsTheBestOfAGridThatIsWidened) {
   EXPECT_EQ(name, "sinusoidal on previous, 2 layers");
   EXPECT_EQ(experiment.task("previous", "sinusoidal").learning_rate, best);
   EXPECT_NE(experiment.task("previous", "sinusoidal", 1).learning_rate, best) << "another depth";
+  EXPECT_EQ(r.job(1, nullptr).seed, 1);
+  EXPECT_EQ(r.job(1, nullptr).held, Held::test);
+  r.trial = true;
+  EXPECT_GT(r.job(1, nullptr).seed, experiment.seeds());
+  EXPECT_EQ(r.job(1, nullptr).held, Held::validation);
   std::map<double, double> tried;
   for (double rate = Experiment::kTaskRates[0] / 8; rate < 0.1; rate *= 2) {
     r.learning_rate = rate;

@@ -176,8 +176,9 @@ TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
        {"5 seeds decide: p = 0.037. After Holm's correction for 1 statistical verdict, p = 0.037: the "
         "verdict survives.",
         "one text, book.txt", "1,000 steps of 16 windows of 64 bytes, 1.02 MB in all", "encoders 2,000 steps",
-        "by the loss of seed 1: the best of 0.004, 0.008, 0.016, or for an encoder of 0.001, 0.002, 0.004.",
-        "they are not held out from the choice of the rate", "1 verdict has one", "1 survives", "0.008",
+        "Each spec and depth has its own learning rate: the best of 0.004, 0.008, 0.016, or for an encoder "
+        "of 0.001, 0.002, 0.004.",
+        "on held-out windows that are used for nothing else", "1 verdict has one", "1 survives", "0.008",
         "rope", "a prediction"}) {
     EXPECT_NE(page.find(words), page.npos) << words;
     EXPECT_NE(markdown.find(words), markdown.npos) << words;

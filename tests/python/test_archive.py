@@ -151,4 +151,4 @@ def test_a_part_taken_from_an_archive_stands_beside_one_that_is_trained_elsewher
     gnomon(*arguments, "--out", tmp_path / "there", "--from", tmp_path / "archive.json", "--part", "second", check=0)
     at = {name: runs_in(tmp_path / "there" / name) for name in ("first", "second")}
     assert {name: [bool(run["weights_sha256"]) for run in runs] for name, runs in at.items()} == {"first": 4 * [False], "second": 4 * [True]}
-    assert {len(study["arms"]) for study in json.loads((tmp_path / "there" / "results.json").read_text())["studies"]} == {2}
+    assert {len(study["results"]["arms"]) for study in json.loads((tmp_path / "there" / "results.json").read_text())["studies"]} == {2}

@@ -22,9 +22,10 @@ Experiment::Experiment(const Corpus* text, bool quick_run, Path models)
 namespace {
 std::string tuned_as(const Recipe& r) {
   return text(r.spec,
-              !r.of_text()         ? text(" on ", r.data, ", ", counted(std::size_t(r.layers), "layer"))
+              !r.of_text()         ? " on " + r.data
               : r.data == "pieces" ? " on pieces"
                                    : "",
+              !r.of_text() || r.layers != 2 ? text(", ", counted(std::size_t(r.layers), "layer")) : "",
               r.causal ? "" : ", encoder");
 }
 std::span<const double> rates_of(const Recipe& r) {
@@ -33,8 +34,8 @@ std::span<const double> rates_of(const Recipe& r) {
 }
 }  // namespace
 
-Recipe Experiment::on_text(std::string_view spec, bool causal) const {
-  Recipe r{.data = "text", .spec = std::string(spec), .causal = causal, .steps = 800};
+Recipe Experiment::on_text(std::string_view spec, std::int64_t layers, bool causal) const {
+  Recipe r{.data = "text", .spec = std::string(spec), .layers = layers, .causal = causal, .steps = 800};
   if (quick) r.steps = 100, r.batch = 8;
   if (!causal) r.steps *= 2;  // a seventh of the targets a window
   r.learning_rate = rate_of(r, kRates[0]);
@@ -44,10 +45,14 @@ double Experiment::rate_of(const Recipe& r, double otherwise) const {
   const auto found = rates_.find(tuned_as(r));
   return found == rates_.end() ? otherwise : found->second;
 }
-Recipe Experiment::language(std::string_view spec) const { return on_text(spec, true); }
-Recipe Experiment::encoder(std::string_view spec) const { return on_text(spec, false); }
+Recipe Experiment::language(std::string_view spec, std::int64_t layers) const {
+  return on_text(spec, layers, true);
+}
+Recipe Experiment::encoder(std::string_view spec, std::int64_t layers) const {
+  return on_text(spec, layers, false);
+}
 Recipe Experiment::pieces(std::string_view spec) const {
-  Recipe r = on_text(spec, true);
+  Recipe r = on_text(spec, 2, true);
   r.data = "pieces";
   r.learning_rate = rate_of(r, kRates[0]);
   return r;
@@ -64,7 +69,7 @@ Recipe Experiment::task(std::string_view data, std::string_view spec, std::int64
 namespace {
 struct Tried {
   Recipe base;
-  std::map<double, double> loss;  // by rate, of seed 1; infinite where it diverged
+  std::map<double, double> loss;  // by rate, of a trial; infinite where it diverged
 };
 double best_of(const std::map<double, double>& loss) {
   return std::min_element(loss.begin(), loss.end(), [](auto& a, auto& b) { return a.second < b.second; })
@@ -87,14 +92,14 @@ bool Experiment::tune(const std::vector<Recipe>& recipes, const TrainHooks& hook
   std::map<std::string, Tried> open;
   for (const Recipe& r : recipes) {
     if (lacking(r).empty())
-      open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.causal) : r, {}});
+      open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.layers, r.causal) : r, {}});
   }
   for (int round = 0; round <= kWidenings; ++round) {
     std::vector<Recipe> tries;
     for (const auto& [name, tried] : open) {
       for (const double rate : next_rates(tried)) {
         tries.push_back(tried.base);
-        tries.back().learning_rate = rate, tries.back().seeds = 1;
+        tries.back().learning_rate = rate, tries.back().seeds = 1, tries.back().trial = true;
       }
     }
     if (!train(tries, hooks)) return false;

@@ -26,9 +26,10 @@ class Experiment {
   std::int64_t seeds() const { return quick ? 1 : 5; }
   std::int64_t draws(std::int64_t full) const { return quick ? full / 4 : full; }
 
-  // A language model under this spec at the size of this run, at the rate that tune() found for the spec.
-  Recipe language(std::string_view spec) const;
-  Recipe encoder(std::string_view spec) const;  // the same, bidirectional: masked tokens are predicted
+  // A language model under this spec at the size of this run, at the rate that tune() found for the spec and the depth.
+  Recipe language(std::string_view spec, std::int64_t layers = 2) const;
+  // The same, bidirectional: masked tokens are predicted.
+  Recipe encoder(std::string_view spec, std::int64_t layers = 2) const;
   // A language model of kPieces byte-pair symbols that are learned on the text: many more words than channels.
   Recipe pieces(std::string_view spec) const;
   static constexpr std::int64_t kPieces = 4000;
@@ -36,15 +37,15 @@ class Experiment {
   Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
               bool causal = true) const;
 
-  // Finds the learning rate of every spec that these recipes give a text or a task: of the grid the one with which seed 1 has
-  // the lowest held-out loss; where that is at an edge, the next beyond it is tried, kWidenings times. On the text it is that
-  // of the model which language() or encoder() gives, and models of other depths take it over. A quick run keeps the first
-  // rate of a text, and a recipe's of a task. false = stopped.
+  // Finds the learning rate of every spec that these recipes give a text or a task, at every depth: of the grid the one whose
+  // trial has the lowest loss on validation windows; where that is at an edge, the next beyond it is tried, kWidenings times.
+  // On the text it is that of the model which language() or encoder() gives. A quick run keeps the first rate of a text, and a
+  // recipe's of a task. false = stopped.
   bool tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
   static constexpr double kRates[] = {4e-3, 8e-3, 16e-3}, kEncoderRates[] = {1e-3, 2e-3, 4e-3},
                           kTaskRates[] = {1.5e-3, 3e-3, 6e-3};
   static constexpr int kWidenings = 2;
-  // The rates found, by spec: "sinusoidal", "sinusoidal, encoder", "rope on order, 1 layer".
+  // The rates found, by spec: "sinusoidal", "sinusoidal, 8 layers, encoder", "rope on order, 1 layer".
   const std::map<std::string, double>& rates() const { return rates_; }
 
   // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
@@ -60,7 +61,7 @@ class Experiment {
   Sample held_out(const Recipe& recipe, std::int64_t windows) const;
 
  private:
-  Recipe on_text(std::string_view spec, bool causal) const;
+  Recipe on_text(std::string_view spec, std::int64_t layers, bool causal) const;
   double rate_of(const Recipe& recipe, double otherwise) const;
   void cut_pieces(const std::vector<Recipe>& recipes);  // where one of them needs them
   std::string lacking(const Recipe& recipe) const;      // what the text has too little of; empty: nothing

@@ -3,20 +3,15 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/task_data.h"
+#include "gnomon/study/plan/study.h"
 
 namespace gnomon {
-
-Recipe Recipe::deep(std::int64_t n) const {
-  Recipe r = *this;
-  r.layers = n;
-  r.seeds = 3;
-  return r;
-}
 
 std::string Recipe::print() const {
   return text(data, " | ", Spec::parse(spec).print(), " | ", layers, "x", width, " H", heads, " T", length,
               causal ? " causal" : " encoder", " | ", steps, " steps of ", batch, ", rate ",
-              shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "");
+              shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "",
+              trial ? ", trial" : "");
 }
 
 Job Recipe::job(std::int64_t seed, const Data* text) const {
@@ -26,9 +21,14 @@ Job Recipe::job(std::int64_t seed, const Data* text) const {
   if (of_text() && text) j.model.vocabulary = text->vocabulary();
   j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
   j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
-  j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec), j.seed = seed,
+  j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec);
+  j.seed = trial ? kTuningSeeds - 1 + seed : seed, j.held = trial ? Held::validation : Held::test;
   j.frozen_words = frozen_words;
-  j.keep = {.windows = j.windows, .start = true, .snapshots = snapshots, .reach = length + 1};
+  j.keep = {.windows = j.windows,
+            .start = true,
+            .snapshots = snapshots,
+            .test_on_the_way = true,
+            .reach = length + 1};
   return j;
 }
 
@@ -38,7 +38,7 @@ Sample test_windows(const Recipe& recipe, const Data* text, std::int64_t T, std:
                     std::uint64_t draw) {
   const Job job = recipe.job(1, text);
   if (!job.data) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
-  return job.data->held_out({T, count, Held::all, recipe.causal, draw, T + 1});
+  return job.data->held_out({T, count, Held::test, recipe.causal, draw, T + 1});
 }
 
 }  // namespace gnomon

@@ -19,16 +19,17 @@ struct Recipe {
   std::int64_t seeds = 5;
   bool frozen_words = false;  // the word table stays as it started
   bool snapshots = false;     // keep the parameters on the way
+  bool trial = false;         // of a rate: by a seed and on windows that are used for nothing else
 
-  Recipe deep(std::int64_t n) const;  // of n layers, with three seeds
-  std::string print() const;          // one line, equal for equal recipes
+  std::string print() const;  // one line, equal for equal recipes
   bool of_text() const { return data == "text" || data == "pieces"; }
   // The training of one seed; `text` is needed where it is of a text, in the symbols that `data` names, and outlives the job.
   Job job(std::int64_t seed, const Data* text) const;
   Architecture model() const;
 };
 
-// `count` windows of T tokens that training never shows, of the text or of a task; `draw` numbers the batch.
+// `count` windows of T tokens that neither training nor the choice of a rate shows, of the text or of a task; `draw` numbers
+// the batch.
 Sample test_windows(const Recipe& recipe, const Data* text, std::int64_t T, std::int64_t count,
                     std::uint64_t draw);
 

@@ -162,13 +162,13 @@ std::string of_rates(const ClaimsSummary& s) {
     for (const double rate : rates) all += (all.empty() ? "" : ", ") + shortest(rate);
     return all;
   };
-  return text(" Each spec has its own learning rate, chosen by the loss of seed 1: the best of ",
-              listed(Experiment::kRates), ", or for an encoder of ", listed(Experiment::kEncoderRates),
-              ". Models of other depths use the same rate. On a task, each spec and depth has the best of ",
-              listed(Experiment::kTaskRates),
-              ". If the best rate is at an edge, the next one beyond it is tried, at most twice. The rate is "
-              "chosen on the same windows as all losses here, and seed 1 is one of the seeds. Training never "
-              "shows those windows, but they are not held out from the choice of the rate.");
+  return text(
+      " Each spec and depth has its own learning rate: the best of ", listed(Experiment::kRates),
+      ", or for an encoder of ", listed(Experiment::kEncoderRates), ". On a task it is the best of ",
+      listed(Experiment::kTaskRates),
+      ". If the best rate is at an edge, the next one beyond it is tried, at most twice. A rate is "
+      "chosen by one training, with a seed and on held-out windows that are used for nothing else. All "
+      "losses here are of other windows, which training never shows either.");
 }
 
 constexpr std::string_view kTexts[] = {
@@ -374,10 +374,8 @@ std::string of_trainings(const ClaimsSummary& s) {
   return text("gnomon trained the models on ", what, ": ", s.causal.layers, " layers of width ",
               s.causal.width, " unless a claim says otherwise. Language models see ", steps_of(s.causal),
               "; encoders ", steps_of(s.masked), ".", of_rates(s), " There ",
-              s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"), " (at most ",
-              s.causal.deep(1).seeds,
-              " for models of other depths). A seed fixes the initial weights and the order of the data, so "
-              "differences are paired.",
+              s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"),
+              ". A seed fixes the initial weights and the order of the data, so differences are paired.",
               left_out(s));
 }
 }  // namespace

@@ -183,7 +183,7 @@ Finding magnitudes(Experiment& experiment) {
   std::vector<double> last_ratio;
   for (const double a : {.1, 1.0, 10.0}) {
     Recipe r = at_amplitude(experiment, a);
-    r.snapshots = true, r.seeds = 3;
+    r.snapshots = true;
     const Sample sample = experiment.held_out(r, 64);
     report::Series s{text("A = ", a), {}, style++, false, true};
     std::vector<double> first, last;
@@ -229,7 +229,7 @@ const Record claim_003_13 = Claim{
           for (const char* a :
                {"sinusoidal", "add(sinusoidal, amplitude=0.1)", "add(sinusoidal, amplitude=10)"}) {
             all.push_back(d.language(a));
-            all.back().snapshots = true, all.back().seeds = 3;
+            all.back().snapshots = true;
           }
           return all;
         },

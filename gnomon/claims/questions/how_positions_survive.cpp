@@ -23,7 +23,7 @@ using enum Verdict;
 constexpr std::int64_t kDepths[] = {2, 4, 8};
 
 Recipe deep(const Experiment& d, const char* spec, bool causal, std::int64_t layers) {
-  return (causal ? d.language(spec) : d.encoder(spec)).deep(layers);
+  return causal ? d.language(spec, layers) : d.encoder(spec, layers);
 }
 
 std::string arm(const char* spec, bool causal) { return text(spec, causal ? ", causal" : ", encoder"); }

@@ -257,7 +257,7 @@ Finding layers_help(Experiment& experiment) {
   std::vector<double> first, last;
   int style = 0;
   for (const std::int64_t depth : {2, 4, 8}) {
-    const Recipe recipe = experiment.language("sinusoidal").deep(depth);
+    const Recipe recipe = experiment.language("sinusoidal", depth);
     const Sample sample = experiment.held_out(recipe, experiment.quick ? 64 : 400);
     report::Series s{text(depth, " layers"), {}, style, false, true}, null{"", {}, style, true};
     const auto& models = experiment.models(recipe);
@@ -295,8 +295,8 @@ const Record claim_000_11 = Claim{
     .verdicts = {{holds, {below("change")}}, {wrong, {above("change")}}, otherwise(open)},
     .recipes =
         [](const Experiment& d) {
-          const Recipe r = d.language("sinusoidal");
-          return std::vector{r, r.deep(4), r.deep(8)};
+          return std::vector{d.language("sinusoidal"), d.language("sinusoidal", 4),
+                             d.language("sinusoidal", 8)};
         },
     .measure = layers_help,
 };

@@ -54,7 +54,7 @@ const Record claim_002_04 = Claim{
 
 Finding separable(Experiment& experiment) {
   Finding f;
-  const Recipe r = experiment.language("sinusoidal").deep(8);
+  const Recipe r = experiment.language("sinusoidal", 8);
   const Sample sample = experiment.held_out(r, experiment.quick ? 60 : 300);
   const ProbedLayers p = probe_layers(experiment, r, sample);
   // Controls: what the words alone say of the position; what a probe finds before training; what counting alone gives.
@@ -92,7 +92,7 @@ const Record claim_001_03 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
                  otherwise(open)},
-    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal", 8)}; },
     .measure = separable,
 };
 

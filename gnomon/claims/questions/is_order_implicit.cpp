@@ -19,10 +19,6 @@ using enum Verdict;
 
 constexpr std::int64_t kDepths[] = {1, 2, 4, 8};
 
-Recipe of_depth(const Experiment& d, const char* spec, std::int64_t layers) {
-  return d.language(spec).deep(layers);
-}
-
 // The best R² of a position in any layer, for a model that may be untrained; at the embedding.
 struct Read {
   double best = -INFINITY, embedding = 0;
@@ -44,8 +40,8 @@ report::LineChart gaps_while_training(Experiment& experiment) {
       {"nats per byte"},
       {}};
   for (const std::int64_t layers : kDepths) {
-    const Recipe none = of_depth(experiment, "none", layers),
-                 sinus = of_depth(experiment, "sinusoidal", layers);
+    const Recipe none = experiment.language("none", layers),
+                 sinus = experiment.language("sinusoidal", layers);
     report::Series s{text(layers, layers == 1 ? " layer" : " layers"), {}, int(chart.series.size())};
     constexpr int kPoints = 8;
     const double tokens = double(none.steps * none.batch * none.length);
@@ -82,8 +78,8 @@ report::Table shuffles(Experiment& experiment, const Recipe& none) {
 Finding implicit(Experiment& experiment) {
   Finding f;
   for (const std::int64_t layers : kDepths) {
-    const Recipe none = of_depth(experiment, "none", layers),
-                 sinus = of_depth(experiment, "sinusoidal", layers);
+    const Recipe none = experiment.language("none", layers),
+                 sinus = experiment.language("sinusoidal", layers);
     const std::string name = text("causal, ", layers, layers == 1 ? " layer" : " layers",
                                   ": loss without positions minus loss with the sinusoid");
     f.estimate(text("gap.", layers), name + " (nats per byte)", loss_difference(experiment, none, sinus));
@@ -93,7 +89,7 @@ Finding implicit(Experiment& experiment) {
   f.estimate("gap_learned",
              "causal, 2 layers: loss without positions minus loss with a learned table (nats per byte)",
              loss_difference(experiment, experiment.language("none"), experiment.language("learned")));
-  const Recipe deepest = of_depth(experiment, "none", 8);
+  const Recipe deepest = experiment.language("none", 8);
   const Sample sample = experiment.held_out(deepest, experiment.quick ? 60 : 300);
   std::vector<double> embedding, best, untrained, order;
   for (const Outcome& o : experiment.models(deepest)) {
@@ -129,7 +125,7 @@ const Record claim_004_07 = Claim{
         [](const Experiment& d) {
           std::vector<Recipe> all{d.language("none"), d.language("sinusoidal"), d.language("learned")};
           for (const std::int64_t layers : kDepths) {
-            for (const char* spec : {"none", "sinusoidal"}) all.push_back(d.language(spec).deep(layers));
+            for (const char* spec : {"none", "sinusoidal"}) all.push_back(d.language(spec, layers));
           }
           return all;
         },

@@ -22,7 +22,8 @@ class ClaimTask : public Data {
     return make_task(name_, T, b.windows, here);
   }
   Sample held_out(const Windows& w) const override {
-    return make_task(name_, w.tokens, w.count, testing_stream(w.draw));
+    const std::uint64_t draw = w.held == Held::validation ? kDrawsOfValidation : 0;
+    return make_task(name_, w.tokens, w.count, testing_stream(draw + w.draw));
   }
   std::vector<std::string> describe() const override { return {std::string(find_task(name_).asks)}; }
 

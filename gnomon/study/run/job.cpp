@@ -36,7 +36,7 @@ std::string Job::print() const {
   if (frozen_words) all += "words frozen\n";
   if (keep != Keep())
     all += gnomon::text("keep ", keep.windows, keep.start ? " start" : "", keep.snapshots ? " snapshots" : "",
-                        " reach ", keep.reach, "\n");
+                        keep.test_on_the_way ? " test" : "", " reach ", keep.reach, "\n");
   return all;
 }
 

@@ -12,6 +12,8 @@ struct Keep {
   std::int64_t windows = 32;  // held-out windows behind a point of the curve, at most
   bool start = false;         // a point of the curve before the first step too
   bool snapshots = false;     // the parameters at every point of the curve
+  // Points of the curve are of the windows that the job is evaluated on. Otherwise a test is looked at when training is over.
+  bool test_on_the_way = false;
   std::int64_t reach =
       0;  // held-out windows end where windows of so many tokens have room; 0: of the longest
   bool operator==(const Keep&) const = default;

@@ -39,8 +39,10 @@ struct Progress {
   double training_seconds = 0;
 };
 
-// What the curve is of: a study looks at its test when it is over, and not before.
-Held watched(const Job& job) { return job.held == Held::test ? Held::validation : job.held; }
+// What the curve is of.
+Held watched(const Job& job) {
+  return job.held == Held::test && !job.keep.test_on_the_way ? Held::validation : job.held;
+}
 
 struct Means {
   explicit Means(std::int64_t n) : sums(std::size_t(n)), counts(std::size_t(n)) {}
