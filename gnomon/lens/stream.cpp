@@ -44,6 +44,11 @@ void check_surgery(const Architecture& c, const Surgery& surgery) {
     throw Error(Fault::usage, text("surgery: found a cut after layer ", surgery.cut,
                                    "; the model has layers 0 to ", c.layers - 1));
   }
+  if (surgery.removed && (surgery.cut < 0 || surgery.removed->columns != c.width)) {
+    throw Error(Fault::usage,
+                text("surgery: found rows of ", surgery.removed->columns, " to remove after layer ",
+                     surgery.cut, "; a cut needs a layer and rows of ", c.width));
+  }
   if (!surgery.erasure) return;
   const Erasure& e = *surgery.erasure;
   if (e.layer < 0 || e.layer > c.layers || e.basis.rows != c.width ||
@@ -83,6 +88,15 @@ Taps taps_of(const Architecture& c, const Surgery& surgery) {
     taps[e->layer < c.layers ? of_layer(e->layer, "resid_pre") : of_layer(c.layers - 1, "resid_post")] =
         [e](TapValue& value) { erase(*e, value); };
   if (surgery.cut < 0) return taps;
+  if (const Matrix* removed = surgery.removed) {
+    then(taps, of_layer(surgery.cut, "resid_post"), [removed](TapValue& value) {
+      Floats left = value.read();
+      for (std::size_t n = 0; n < left.size(); ++n)
+        left[n] -= float(removed->values[n % removed->values.size()]);
+      value.write(left);
+    });
+    return taps;
+  }
   const auto entered = std::make_shared<Floats>();
   then(taps, of_layer(surgery.cut, "resid_pre"), [=](TapValue& value) { *entered = value.read(); });
   then(taps, of_layer(surgery.cut, "resid_post"), [=](TapValue& value) {

@@ -2,6 +2,7 @@
 //
 //   h_t = a_x·V_x x'_t + a_e·V_e e_t,   (a_x, a_e) = softmax((Q c_t)·(K_x x'_t)/√d, (Q c_t)·(K_e e_t)/√d),   x' = s·x
 //   query=word: c_t = x'_t     query=context: c_t is the mean of x' over the tokens up to t (causal) or over all
+//   start=half: Q starts at 0, so that training begins with a_x = a_e = 1/2
 //
 // Each source projects its own key and value. Attention over the sources of one token: Bahdanau-style mixtures, as in
 // Kiela, Wang, Cho 2018, https://arxiv.org/abs/1804.07983 (dynamic meta-embeddings). It can drop a source; with a_x = a_e =
@@ -21,12 +22,13 @@ class Mixture final : public Combination {
       : Combination(shape.C),
         scale_(options.word("scale") == "on" ? std::sqrt(double(d)) : 1.0),
         context_(options.word("query") == "context"),
+        half_(options.word("start") == "half"),
         causal_(shape.causal) {}
   std::vector<ParamSpec> params() const override {
     const double deviation = 1 / std::sqrt(double(d));
     std::vector<ParamSpec> all;
     for (const char* name : {"query", "word.key", "position.key", "word.value", "position.value"})
-      all.push_back({name, {d, d}, 0, deviation, true});
+      all.push_back({name, {d, d}, 0, half_ && all.empty() ? 0 : deviation, true});
     return all;
   }
 
@@ -159,7 +161,7 @@ class Mixture final : public Combination {
     }
   }
   const double scale_;
-  const bool context_, causal_;
+  const bool context_, half_, causal_;
 };
 
 }  // namespace
@@ -176,6 +178,10 @@ const CombinationEntry mixture_combination = {
                  .help = "source of the query: the word, or the mean of the words so far",
                  .standard = "word",
                  .words = {"word", "context"}},
+                {.name = "start",
+                 .help = "half: training begins with equal weights of word and position",
+                 .standard = "random",
+                 .words = {"random", "half"}},
                 {.name = "scale",
                  .help = "multiply the word vector by sqrt(d)",
                  .standard = "on",

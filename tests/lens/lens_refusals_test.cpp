@@ -72,6 +72,9 @@ TEST(LensRefusals, PartsThatAModelDoesNotHaveAreRefused) {
     EXPECT_REFUSED(term_maps(look, 0, {first}, no));
   }
   EXPECT_REFUSED(mean_loss(look, s, {.cut = 2}));
+  const Matrix narrow(kTokens, kWidth - 1), wide(kTokens, kWidth);
+  EXPECT_REFUSED(mean_loss(look, s, {.cut = 1, .removed = &narrow}));
+  EXPECT_REFUSED(mean_loss(look, s, {.removed = &wide}));
   EXPECT_REFUSED(attention_maps(look, 0, Matrix(kTokens, kWidth + 1)));
   EXPECT_REFUSED(attention_maps(look, 0, Matrix(0, kWidth)));
   EXPECT_REFUSED(parameter(look, "position.input.table"));

@@ -217,6 +217,16 @@ TEST(Lens, SurgeryDoesWhatItSays) {
   EXPECT_LT(squares(sum(cut[2], sum(intact[2], intact[1], -1), -1)), 1e-8);
   EXPECT_EQ(squares(sum(cut[1], intact[1], -1)), 0);
   EXPECT_GT(mean_loss(m.look(), s, {.cut = 1}), 0);
+  // What is removed of what passes by, a row a position.
+  const std::int64_t width = intact[0].columns;
+  Matrix away(s.T, width);
+  for (std::size_t n = 0; n < away.values.size(); ++n) away.values[n] = double(n % 7) / 8;
+  const auto without = streams(m.look(), s, {.cut = 1, .removed = &away});
+  EXPECT_EQ(squares(sum(without[1], intact[1], -1)), 0);
+  for (std::int64_t n = 0; n < intact[2].rows; ++n) {
+    for (std::int64_t c = 0; c < width; ++c)
+      ASSERT_NEAR(intact[2].at(n, c) - without[2].at(n, c), away.at(n % s.T, c), 1e-6);
+  }
   // Without attention a token's stream depends on itself and its place alone.
   Sample changed = s;
   for (std::int64_t n = 0; n < s.count(); ++n) changed.inputs[std::size_t(n * s.T)] = 'z';

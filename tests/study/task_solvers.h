@@ -103,6 +103,16 @@ inline std::map<std::string, Solver, std::less<>> solvers() {
       {"offset4", earlier(4)},
       {"offset8", earlier(8)},
       {"offset16", earlier(16)},
+      {"metre",
+       {[](Read read) {
+          std::map<std::int64_t, std::string> letters;  // by how often they came on this beat
+          std::map<char, std::int64_t> times;
+          for (auto t = std::int64_t(read.size()) - 9; t >= 0; t -= 8) ++times[read[std::size_t(t)]];
+          for (const auto& [letter, n] : times) letters[n] += letter;
+          const bool named = read.size() > 24 && letters.rbegin()->second.size() == 1;
+          return named ? std::optional(letters.rbegin()->second[0]) : std::nullopt;
+        },
+        all_but(0)}},
       {"lengths", earlier(1)},
       {"copy", transcribed(same)},
       {"copy_same", transcribed(same)},

@@ -264,6 +264,7 @@ TEST(Tasks, EveryWindowStaysAsItWas) {
       {"offset8", {"fb7fb4aa4f2b", "fb7fb4aa4f2b"}},
       {"offset16", {"21c90e7fe61b", "21c90e7fe61b"}},
       {"lengths", {"ffed58331bc1", "ffed58331bc1"}},
+      {"metre", {"f8987ee1dfd7", "f8987ee1dfd7"}},
       {"copy", {"fbfa2f62a612", "7394abf48718"}},
       {"copy_same", {"e6a6063dd812", "cccc48a041f0"}},
       {"reverse", {"078e552966ed", "4a53b37a60d0"}},

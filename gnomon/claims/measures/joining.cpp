@@ -24,6 +24,19 @@ std::vector<double> lengths(const Matrix& m) {
   return out;
 }
 
+// What asks at each token of a sample in a causal mixture, (tokens, d): its word, or the mean of the words so far.
+Matrix asking(const Outcome& o, const Sample& s, const Matrix& words) {
+  const bool context = o.model->architecture().position.print().find("query=context") != std::string::npos;
+  Matrix all(std::int64_t(s.inputs.size()), words.columns);
+  for (std::int64_t n = 0; n < all.rows; ++n) {
+    const std::int64_t t = n % s.T, first = context ? 0 : t;
+    for (std::int64_t u = first; u <= t; ++u) {
+      const auto word = words.row(s.inputs[std::size_t(n - t + u)]);
+      for (std::int64_t c = 0; c < words.columns; ++c) all.at(n, c) += word[c] / double(t - first + 1);
+    }
+  }
+  return all;
+}
 // Of every token of a sample in a trained mixture: the weight of its position, and how long the position's part of the
 // mixture is beside the word's.
 struct Mixed {
@@ -35,7 +48,7 @@ Mixed look_at_mixture(const Outcome& o, const Sample& s) {
   constexpr const char* kGain = "position.input.amplitude";
   const double root = std::sqrt(double(d)), gain = has(*o.model, kGain) ? of(kGain).values.front() : 1;
   const Matrix x = scaled(of("embed.word"), root), e = scaled(sinusoid(d, s.T), gain),
-               asks = product_transposed(x, of("embed.combination.query")),
+               asks = product_transposed(asking(o, s, x), of("embed.combination.query")),
                words = product_transposed(x, of("embed.combination.word.key")),
                places = product_transposed(e, of("embed.combination.position.key"));
   const auto word = lengths(product_transposed(x, of("embed.combination.word.value"))),
@@ -43,7 +56,8 @@ Mixed look_at_mixture(const Outcome& o, const Sample& s) {
   Mixed out;
   for (std::size_t n = 0; n < s.inputs.size(); ++n) {
     const std::int64_t w = s.inputs[n], t = std::int64_t(n) % s.T;
-    const double more = (dot(asks.row(w), places.row(t)) - dot(asks.row(w), words.row(w))) / root;
+    const auto ask = asks.row(std::int64_t(n));
+    const double more = (dot(ask, places.row(t)) - dot(ask, words.row(w))) / root;
     out.weight.push_back(1 / (1 + std::exp(-more)));
     out.ratio.push_back(std::exp(more) * place[std::size_t(t)] / word[std::size_t(w)]);
   }
@@ -265,6 +279,16 @@ Finding mixed_by_attention(Experiment& experiment) {
   show(f, "matched",
        "loss of the mixture whose position starts three times as loud minus loss of an equally loud sum",
        like);
+  for (const EvenMixture& even : kEvenMixtures) {
+    const Recipe begun = experiment.language(even.spec);
+    const std::string key = even.key, name = text("mixture that starts at one half, ", even.asks);
+    f.estimate(key + ".ratio", text("length of the position's part divided by the word's, median, ", name),
+               ratio_of(begun), 2);
+    show(f, key, text("loss of the ", name, ", minus loss of the sum"),
+         on_the_way(experiment, begun, experiment.language("sinusoidal")));
+    f.estimate(key + ".project", text("loss of the ", name, ", minus loss of concat with a projection"),
+               loss_difference(experiment, begun, experiment.language("project(sinusoidal)")), 3);
+  }
   f.number(
       "parameters", "parameters that the mixture adds",
       double(Model(r.model()).param_count() - Model(experiment.language("sinusoidal").model()).param_count()),

@@ -42,6 +42,13 @@ struct LogitOf {
 
 inline constexpr const char* kLoud = "add(sinusoidal, amplitude=3)";
 inline constexpr const char* kLoudMixture = "mixture(scaled_sinusoidal(start=3))";
+// They begin as a sum with a linear map of each, and ask from the word, or from the mean of the words so far.
+struct EvenMixture {
+  const char *key, *spec, *asks;
+};
+inline constexpr EvenMixture kEvenMixtures[] = {
+    {"even_word", "mixture(sinusoidal, start=half)", "asked by the word"},
+    {"even_context", "mixture(sinusoidal, query=context, start=half)", "asked by the context"}};
 
 // The sum, concat within the width, concat with a projection: parameters, computing and time of the three.
 std::vector<Recipe> three_ways(const Experiment& d);

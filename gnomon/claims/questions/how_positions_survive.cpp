@@ -185,17 +185,22 @@ std::vector<double> over_layers(const std::vector<std::vector<double>>& by_layer
   return mean;
 }
 
-// The residual stream cut once: after one layer only what that layer wrote goes on.
-ByLayer cuts(Experiment& experiment, const Recipe& r) {
+// The residual stream cut once: after one layer only what that layer wrote goes on. Or all goes on but the position's means of
+// what entered the layer: then the stream stays one that a model has seen, words and all, without its copy of the position.
+enum class Cut { stream, position };
+ByLayer cuts(Experiment& experiment, const Recipe& r, Cut what) {
   const Sample sample = experiment.held_out(r, windows(experiment)), few = sample.first(60);
   const auto& models = experiment.models(r);
   ByLayer out(r.layers, models.size());
   for (std::size_t s = 0; s < models.size(); ++s) {
     const Trained m = models[s].look();
     const double intact = mean_loss(m, few);
+    const auto entering = streams(m, sample);
     for (std::int64_t l = 0; l < r.layers; ++l) {
-      out.r2[std::size_t(l)][s] = probe_new_positions(streams(m, sample, {.cut = l}).back(), sample.T);
-      out.cost[std::size_t(l)][s] = mean_loss(m, few, {.cut = l}) - intact;
+      const Matrix means = variance_parts(entering[std::size_t(l)], sample).position;
+      const Surgery surgery{.cut = l, .removed = what == Cut::position ? &means : nullptr};
+      out.r2[std::size_t(l)][s] = probe_new_positions(streams(m, sample, surgery).back(), sample.T);
+      out.cost[std::size_t(l)][s] = mean_loss(m, few, surgery) - intact;
     }
   }
   return out;
@@ -245,14 +250,15 @@ Erasures erasures(Experiment& experiment, const Recipe& r) {
 struct Operated {
   const char* spec;
   bool causal;
-  ByLayer cut;
+  ByLayer cut, removed;
   Erasures erased;
 };
 std::vector<Operated> operate(Experiment& experiment) {
   std::vector<Operated> all;
   for (const auto& [spec, causal] : {std::pair{"sinusoidal", false}, {"sinusoidal", true}, {"none", true}}) {
     const Recipe r = deep(experiment, spec, causal, 8);
-    all.push_back({spec, causal, cuts(experiment, r), erasures(experiment, r)});
+    all.push_back({spec, causal, cuts(experiment, r, Cut::stream), cuts(experiment, r, Cut::position),
+                   erasures(experiment, r)});
   }
   return all;
 }
@@ -306,12 +312,21 @@ std::vector<report::Figure> operation_pictures(const std::vector<Operated>& all)
 void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& intact) {
   const std::string at = text("8 layers, ", arm(o.spec, o.causal)),
                     key = text("8.", o.spec, o.causal ? ".causal." : ".encoder.");
-  const auto cut = over_layers(o.cut.r2), own = over_layers(o.erased.own.cost),
-             random = over_layers(o.erased.random.cost), matched = over_layers(o.erased.matched.cost);
+  const auto cut = over_layers(o.cut.r2), removed = over_layers(o.removed.r2),
+             own = over_layers(o.erased.own.cost), random = over_layers(o.erased.random.cost),
+             matched = over_layers(o.erased.matched.cost);
   f.estimate(key + "cuts", at + ": R² at the end, cut after one layer, mean over layers", mean_interval(cut),
              3);
   f.estimate(key + "carried", at + ": R² at the end intact minus R² cut after one layer, mean over layers",
              paired_interval(intact, cut), 3);
+  f.estimate(key + "removed",
+             at + ": R² at the end, the position's means removed behind one layer, mean over layers",
+             mean_interval(removed), 3);
+  f.estimate(key + "rewritten",
+             at + ": R² at the end intact minus R² with the position's means removed behind one layer",
+             paired_interval(intact, removed), 3);
+  f.estimate(key + "removed_cost", at + ": loss with these means removed minus loss intact (nats)",
+             mean_interval(over_layers(o.removed.cost)), 3);
   f.estimate(key + "erased",
              at + ": loss with the position's directions erased minus loss intact, mean over layers (nats)",
              mean_interval(own), 3);

@@ -225,8 +225,11 @@ const Record claim_001_07 = Claim{
     .rests_on = Basis::argument,
     .recipes =
         [](const Experiment& d) {
-          return std::vector{d.language("mixture(sinusoidal)"), d.language(kLoudMixture),
-                             d.language("sinusoidal"), d.language(kLoud)};
+          std::vector<Recipe> all{d.language("mixture(sinusoidal)"), d.language(kLoudMixture),
+                                  d.language("sinusoidal"), d.language(kLoud),
+                                  d.language("project(sinusoidal)")};
+          for (const EvenMixture& even : kEvenMixtures) all.push_back(d.language(even.spec));
+          return all;
         },
     .measure = mixed_by_attention,
 };

@@ -193,6 +193,8 @@ const Record claim_004_14 = Claim{
     .measure = river,
 };
 
+constexpr std::initializer_list<const char*> kOneLayer = {"none",       "alibi", "rope",  "t5",
+                                                          "sinusoidal", "index", kDivided};
 std::vector<Recipe> one_layer(const Experiment& d, const char* task,
                               std::initializer_list<const char*> specs) {
   std::vector<Recipe> all;
@@ -226,7 +228,7 @@ Finding absolute_only(Experiment& experiment) {
                               "mean attention weight on the previous token",
                               {}};
   std::map<std::string, std::vector<double>> by_seed;
-  for (const char* spec : {"none", "alibi", "rope", "t5", "sinusoidal"}) {
+  for (const char* spec : kOneLayer) {
     const Recipe r = experiment.task("previous", spec, 1);
     const Sample sample = experiment.held_out(r, 24);
     const Estimate mass = mean_interval(each(experiment, r, [&](const Outcome& o) {
@@ -244,6 +246,13 @@ Finding absolute_only(Experiment& experiment) {
   f.figures = {chart};
   f.estimate("alibi_less_none", "right answers, alibi minus none",
              paired_interval(by_seed["alibi"], by_seed["none"]), 3);
+  // (p, 1)·(q, 1) for two pairs at distance 2.
+  const auto plain = [](double p, double q) { return p * q + 1; };
+  f.between("plain", "product of the indices 7 and 5 minus product of the indices 4 and 2",
+            plain(7, 5) - plain(4, 2), 1, 1e3, 0);
+  for (const auto& [key, spec] : {std::pair{"raw", "index"}, {"divided", kDivided}})
+    f.estimate(text(key, "_less_sinusoidal"), text("right answers, ", spec, " minus sinusoidal"),
+               paired_interval(by_seed[spec], by_seed["sinusoidal"]), 3);
   return f;
 }
 const Record claim_004_09 = Claim{
@@ -252,12 +261,17 @@ const Record claim_004_09 = Claim{
     .text = claim_text(kText, "004-09"),
     .recorded = open,
     .rests_on = Basis::argument,
-    .recipes =
-        [](const Experiment& d) {
-          return one_layer(d, "previous", {"none", "alibi", "rope", "t5", "sinusoidal"});
-        },
+    .recipes = [](const Experiment& d) { return one_layer(d, "previous", kOneLayer); },
     .measure = absolute_only,
 };
+
+constexpr const char* kInMetre[] = {"none", "alibi", "t5", "learned", "sinusoidal", "rope"};
+Recipe in_metre(const Experiment& d, const char* spec) {
+  Recipe r = d.task("metre", spec, 1);
+  r.length = 64, r.steps = d.quick ? 250 : 2000;
+  return r;
+}
+void measure_metre(Experiment& experiment, Finding& f);
 
 Finding periodic(Experiment& experiment) {
   Finding f;
@@ -280,7 +294,25 @@ Finding periodic(Experiment& experiment) {
                  sinus = paired_interval(right["sinusoidal"], right["t5"]);
   f.estimate("rope_less_t5", "right answers, rope minus t5", rope, 3);
   f.estimate("sinusoidal_less_t5", "right answers, sinusoidal minus t5", sinus, 3);
+  measure_metre(experiment, f);
   return f;
+}
+// In a metre: what counts stands at all multiples of eight.
+void measure_metre(Experiment& experiment, Finding& f) {
+  std::map<std::string, std::vector<double>> right;
+  for (const char* spec : kInMetre) {
+    const Recipe r = in_metre(experiment, spec);
+    const Sample sample = experiment.held_out(r, 64);
+    right[spec] = each(experiment, r, [&](const Outcome& o) { return accuracy(o, sample); });
+    f.estimate(text("metre.", spec, ".right"), text(spec, ", in a metre: right answers"),
+               mean_interval(right[spec]), 3);
+  }
+  for (const char* waves : {"sinusoidal", "rope"}) {
+    for (const char* other : {"t5", "learned"})
+      f.estimate(text("metre.", waves, "_less_", other),
+                 text("right answers in a metre, ", waves, " minus ", other),
+                 paired_interval(right[waves], right[other]), 3);
+  }
 }
 const Record claim_004_10 = Claim{
     .question = &question_why_not_index,
@@ -290,7 +322,9 @@ const Record claim_004_10 = Claim{
     .rests_on = Basis::argument,
     .recipes =
         [](const Experiment& d) {
-          return one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
+          std::vector<Recipe> all = one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
+          for (const char* spec : kInMetre) all.push_back(in_metre(d, spec));
+          return all;
         },
     .measure = periodic,
 };
