@@ -27,7 +27,7 @@ TEST(Recorded, KeysAreUniqueAndNumbersAreNumbers) {
       EXPECT_FALSE(n.half_width < 0) << s.key << ": " << n.key;
     }
   }
-  EXPECT_TRUE(sources.count("minilm") && sources.count("smollm2"));
+  EXPECT_TRUE(sources.count("minilm") && sources.count("mpnet") && sources.count("smollm2"));
 }
 
 // A verdict by rules that have changed since says nothing.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/claims/measures/measures.h"
+#include "gnomon/claims/recorded.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/lens/decode.h"
 #include "gnomon/lens/probe.h"
@@ -230,6 +231,55 @@ void pieces_left(Experiment& experiment, Finding& f) {
                mean_interval(positions_from_sum(experiment, r, sample, which)), 3);
   };
   read("position", "trained", When::trained), read("start_position", "before training", When::start);
+}
+
+void nearest_by_ratio(const Experiment& experiment, Finding& f) {
+  const std::int64_t V = experiment.quick ? 500 : kVocabularySize;
+  report::LineChart chart{
+      "Neighbours that stay, by the length of a position",
+      text("Of a word's ten nearest, those nearest to its sum with a position. ", V, " words, ", kPositions,
+           " positions of the sinusoid. Independent words, and words in clusters of spread 0.3. Published "
+           "models: their own tables, the whole vocabulary."),
+      {"|position| / |word|", true, {.125, .25, .5, 1, 2, 4}},
+      {"share of the ten nearest"},
+      {}};
+  const auto recall = [&](const Matrix& x, double ratio) {
+    const Matrix e = sinusoid(x.columns, kPositions);
+    return meaning_left(x, scaled(e, ratio / norm_ratio(e, x).raw),
+                        {experiment.quick ? 40 : 100, experiment.quick ? 2 : 3});
+  };
+  int style = 0;
+  for (const std::int64_t d : {64, 256, 768}) {
+    for (const double spread : {kIndependent, .3}) {
+      const bool clusters = !std::isnan(spread);
+      report::Series s{text("d = ", d, clusters ? ", clusters" : ", independent"), {}, style++, false, true};
+      const Matrix x = made_up(V, d, spread);
+      for (const double ratio : chart.x.ticks) {
+        const MeaningLeft left = recall(x, ratio);
+        s.points.emplace_back(ratio, left.near);
+        if (ratio != .5) continue;  // about that of published tables
+        const std::string at = text(d, ".", shortest(ratio)),
+                          when = text(" at a ratio of ", shortest(ratio), ", d = ", d,
+                                      clusters ? ", in clusters" : "");
+        f.number((clusters ? "near_in_clusters." : "near_by_ratio.") + at,
+                 "share of the ten nearest kept" + when, left.near, 3);
+        f.number((clusters ? "word_in_clusters." : "word_by_ratio.") + at, "word found" + when, left.word, 3);
+      }
+      chart.series.push_back(std::move(s));
+    }
+  }
+  for (const NumberSource& model : recorded()) {
+    const auto of = [&](std::string_view key) {
+      const auto found = std::find_if(model.numbers.begin(), model.numbers.end(),
+                                      [&](const FoundNumber& n) { return n.key == key; });
+      return found == model.numbers.end() ? std::nan("") : found->value;
+    };
+    const double ratio = of("ratio"), near = of("neighbours");
+    if (std::isnan(ratio) || std::isnan(near)) continue;
+    chart.series.push_back(
+        {model.what.substr(0, model.what.find(',')), {{ratio, near}}, style++, false, true});
+  }
+  f.figures.push_back(chart);
 }
 
 void nearest_by_loudness(const Experiment& experiment, Finding& f) {

@@ -41,6 +41,8 @@ void nearest_words(const Experiment& experiment, Finding& f);
 void nearest_neighbours(const Experiment& experiment, Finding& f);
 
 // The same with the position louder and quieter than the words, at 512 channels.
+// The ten nearest that stay, over the ratio of lengths and the width, and where recorded models lie.
+void nearest_by_ratio(const Experiment& experiment, Finding& f);
 void nearest_by_loudness(const Experiment& experiment, Finding& f);
 
 // What probes read of position (R²) and letter (share) after every layer, by seed, and a chart of the means.

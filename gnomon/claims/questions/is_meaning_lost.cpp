@@ -23,6 +23,7 @@ Finding messes_up(Experiment& experiment) {
   Finding f;
   nearest_words(experiment, f);
   nearest_neighbours(experiment, f);
+  nearest_by_ratio(experiment, f);
   return f;
 }
 const Record claim_002_03 = Claim{
