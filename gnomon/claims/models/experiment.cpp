@@ -26,6 +26,7 @@ std::string tuned_as(const Recipe& r) {
               : r.data == "pieces" ? " on pieces"
                                    : "",
               !r.of_text() || r.layers != 2 ? text(", ", counted(std::size_t(r.layers), "layer")) : "",
+              r.of_text() && r.length == Experiment::kLong ? text(", windows of ", r.length) : "",
               r.causal ? "" : ", encoder");
 }
 std::span<const double> rates_of(const Recipe& r) {
@@ -47,6 +48,12 @@ double Experiment::rate_of(const Recipe& r, double otherwise) const {
 }
 Recipe Experiment::language(std::string_view spec, std::int64_t layers) const {
   return on_text(spec, layers, true);
+}
+Recipe Experiment::long_language(std::string_view spec, std::int64_t layers) const {
+  Recipe r = on_text(spec, layers, true);
+  r.batch = std::max<std::int64_t>(1, r.batch * r.length / kLong), r.length = kLong;
+  r.learning_rate = rate_of(r, kRates[0]);
+  return r;
 }
 Recipe Experiment::encoder(std::string_view spec, std::int64_t layers) const {
   return on_text(spec, layers, false);
@@ -86,13 +93,18 @@ std::vector<double> next_rates(const Tried& t) {
 }
 }  // namespace
 
+// What language(), encoder() or long_language() gives, whatever a claim changed of it.
+Recipe Experiment::as_given(const Recipe& r) const {
+  if (r.data != "text") return r;
+  return r.length == kLong ? long_language(r.spec, r.layers) : on_text(r.spec, r.layers, r.causal);
+}
+
 bool Experiment::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   if (quick) return true;
   cut_pieces(recipes);
   std::map<std::string, Tried> open;
   for (const Recipe& r : recipes) {
-    if (lacking(r).empty())
-      open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.layers, r.causal) : r, {}});
+    if (lacking(r).empty()) open.try_emplace(tuned_as(r), Tried{as_given(r), {}});
   }
   for (int round = 0; round <= kWidenings; ++round) {
     std::vector<Recipe> tries;

@@ -28,11 +28,13 @@ class Experiment {
 
   // A language model under this spec at the size of this run, at the rate that tune() found for the spec and the depth.
   Recipe language(std::string_view spec, std::int64_t layers = 2) const;
-  // The same, bidirectional: masked tokens are predicted.
+  // The same in windows of 512 tokens, as many tokens a step.
+  Recipe long_language(std::string_view spec, std::int64_t layers) const;
+  // As language(), bidirectional: masked tokens are predicted.
   Recipe encoder(std::string_view spec, std::int64_t layers = 2) const;
   // A language model of kPieces byte-pair symbols that are learned on the text: many more words than channels.
   Recipe pieces(std::string_view spec) const;
-  static constexpr std::int64_t kPieces = 4000;
+  static constexpr std::int64_t kPieces = 4000, kLong = 512;
   // A model on a task, at the rate that was found for this spec, task and depth.
   Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
               bool causal = true) const;
@@ -62,6 +64,7 @@ class Experiment {
 
  private:
   Recipe on_text(std::string_view spec, std::int64_t layers, bool causal) const;
+  Recipe as_given(const Recipe& recipe) const;
   double rate_of(const Recipe& recipe, double otherwise) const;
   void cut_pieces(const std::vector<Recipe>& recipes);  // where one of them needs them
   std::string lacking(const Recipe& recipe) const;      // what the text has too little of; empty: nothing

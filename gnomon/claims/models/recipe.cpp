@@ -1,5 +1,7 @@
 #include "gnomon/claims/models/recipe.h"
 
+#include <algorithm>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/task_data.h"
@@ -20,7 +22,8 @@ Job Recipe::job(std::int64_t seed, const Data* text) const {
   j.model.causal = causal;
   if (of_text() && text) j.model.vocabulary = text->vocabulary();
   j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
-  j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
+  j.lengths.clear(), j.score = length, j.points = 16;
+  j.windows = std::min<std::int64_t>(256, 256 * 64 / length);  // not more tokens of long ones
   j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec);
   j.seed = trial ? kTuningSeeds - 1 + seed : seed, j.held = trial ? Held::validation : Held::test;
   j.frozen_words = frozen_words;

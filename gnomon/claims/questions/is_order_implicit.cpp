@@ -17,7 +17,7 @@ namespace {
 
 using enum Verdict;
 
-constexpr std::int64_t kDepths[] = {1, 2, 4, 8};
+constexpr std::int64_t kDepths[] = {1, 2, 4, 8}, kDepthsOfLong[] = {1, 4, 12};
 
 // The best R² of a position in any layer, for a model that may be untrained; at the embedding.
 struct Read {
@@ -53,14 +53,17 @@ report::LineChart gaps_while_training(Experiment& experiment) {
   return chart;
 }
 
-// The cost, for readers, of what was not trained: 12 layers on windows of 512 tokens, as many windows as here.
-double cost_of_twelve(const Recipe& here) {
-  Recipe large = here;
-  large.layers = 12, large.length = 512;
-  const auto flops = [](const Recipe& r) {
-    return Model(r.model()).training_flops_per_token(r.length) * double(r.length);
-  };
-  return flops(large) / flops(here);
+// The gap in windows of 512 tokens, where there is more to place.
+void long_windows(Experiment& experiment, Finding& f) {
+  for (const std::int64_t layers : kDepthsOfLong) {
+    const Recipe none = experiment.long_language("none", layers),
+                 sinus = experiment.long_language("sinusoidal", layers);
+    const std::string name = text("causal, ", counted(std::size_t(layers), "layer"), ", windows of ",
+                                  Experiment::kLong, ": loss without positions minus loss with the sinusoid");
+    f.estimate(text("long.", layers), name + " (nats per byte)", loss_difference(experiment, none, sinus));
+    f.estimate(text("long_quarter.", layers), name + ", after a quarter of the training (nats per byte)",
+               loss_difference_at(experiment, none, sinus, .25));
+  }
 }
 
 report::Table shuffles(Experiment& experiment, const Recipe& none) {
@@ -107,8 +110,7 @@ Finding implicit(Experiment& experiment) {
   f.estimate("order",
              "no position, 8 layers: loss with all but the last byte shuffled minus loss intact (nats)",
              mean_interval(order), 3);
-  f.number("dear", "compute of 12 layers on windows of 512, in trainings of 8 layers on windows of 64",
-           cost_of_twelve(deepest), 0);
+  long_windows(experiment, f);
   f.figures = {gaps_while_training(experiment), shuffles(experiment, deepest)};
   return f;
 }
@@ -126,6 +128,9 @@ const Record claim_004_07 = Claim{
           std::vector<Recipe> all{d.language("none"), d.language("sinusoidal"), d.language("learned")};
           for (const std::int64_t layers : kDepths) {
             for (const char* spec : {"none", "sinusoidal"}) all.push_back(d.language(spec, layers));
+          }
+          for (const std::int64_t layers : kDepthsOfLong) {
+            for (const char* spec : {"none", "sinusoidal"}) all.push_back(d.long_language(spec, layers));
           }
           return all;
         },
