@@ -41,3 +41,26 @@ def test_tasks_and_predictions_stand_there(tmp_path):
             assert f"**{p['verdict']}** | {p['from']} |" in page
             found = f"| {p['found']['mean']:+.3f} ± ".replace("-", "−") if p["minus"] else f"| {p['found']['mean']:.3f} ["
             assert any(f"| {p['says']} |" in line and found in line for line in page.splitlines()), p
+
+
+def test_the_heading_of_adding_turns_with_the_numbers(tmp_path):
+    """Of a real study's results: where the loud sum is ahead, or nothing is told apart, the page says so."""
+    tiny = ["train.steps=64", "train.batch=1", "evaluate.windows=8", "tune.seeds=0", "study.seeds=2", "model.width=48", "model.heads=2", "model.layers=1"]
+    text = tmp_path / "text"
+    text.write_text("".join(f"{n} and {n * n % 97} are told. " for n in range(4000)))
+    folder = tmp_path / "add-vs-concat"
+    gnomon("study", "--text", text, "--preset", "add-vs-concat", "--out", folder, "--quiet",
+           *[flag for setting in tiny for flag in ("--set", setting)], check=0)
+    results = json.loads((folder / "results.json").read_text())
+    arms = {arm["arm"]: arm for arm in results["arms"]}
+    best, loud = results["arms"][0], arms["add(sinusoidal, amplitude=3)"]
+    for lead, decision in ((0.25, "equivalent"), (-0.125, "undecided")):
+        for n, (one, other) in enumerate(zip(loud["budgets"][:-1], best["budgets"])):
+            one["nats_per_byte"] = other["nats_per_byte"] + lead
+        loud["to_best"] = {**(loud["to_best"] or {}), "decision": decision}
+        arms["permuted"]["difference_to_baseline"] |= {"mean": lead, "half_width_95": 0.1}
+        (folder / "results.json").write_text(json.dumps(results))
+        page = findings(tmp_path)
+        assert page.count(f"{abs(lead):.3f} nats {'lower' if lead > 0 else 'higher'}") == 2
+        assert ("equal within 0.01 nats" in page) == (decision == "equivalent")
+        assert f"({'worse' if lead > 0 else 'better'}), random" in page
