@@ -204,12 +204,14 @@ MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   return meaning_left(words_of(o, sample), positions_of(o, sample), {256, 8});
 }
 
-void pieces_left(Experiment& experiment, Finding& f) {
-  const Recipe r = experiment.pieces("sinusoidal");
+void pieces_left(Experiment& experiment, Finding& f, std::int64_t width) {
+  const Recipe r = experiment.pieces("sinusoidal", width);
+  const std::string group = width == 64 ? "pieces." : text("pieces_", width, "."),
+                    of = text("byte-pair words, ", width, " channels: ");
   const auto& models = experiment.models(r);
   const Sample sample = experiment.held_out(r, experiment.quick ? 100 : 400);
   const double words = double(words_of(models.front(), sample).rows);
-  f.number("pieces.words", "different byte-pair words in the held-out text", words, 0);
+  f.number(group + "words", of + "how many there are in the held-out text", words, 0);
   std::vector<MeaningLeft> trained, start;
   for (const Outcome& o : models)
     trained.push_back(letters_left(o, sample)), start.push_back(letters_left(at_start(o), sample));
@@ -217,7 +219,7 @@ void pieces_left(Experiment& experiment, Finding& f) {
                        double MeaningLeft::*which) {
     std::vector<double> values;
     for (const MeaningLeft& m : all) values.push_back(m.*which);
-    f.estimate(text("pieces.", key), text("byte-pair words: ", what), mean_interval(values), 3);
+    f.estimate(group + key, of + what, mean_interval(values), 3);
   };
   add("ratio", "|position| / |word|", trained, &MeaningLeft::ratio);
   add("start_ratio", "|position| / |word|, before training", start, &MeaningLeft::ratio);
@@ -227,7 +229,7 @@ void pieces_left(Experiment& experiment, Finding& f) {
   add("start_near", "share of the ten nearest that the sum keeps, before training", start,
       &MeaningLeft::near);
   const auto read = [&](const char* key, const char* when, When which) {
-    f.estimate(text("pieces.", key), text("byte-pair words: R² of the position read from the sum, ", when),
+    f.estimate(group + key, text(of, "R² of the position read from the sum, ", when),
                mean_interval(positions_from_sum(experiment, r, sample, which)), 3);
   };
   read("position", "trained", When::trained), read("start_position", "before training", When::start);

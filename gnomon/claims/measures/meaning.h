@@ -64,9 +64,10 @@ void count_room(Experiment& experiment, Finding& f, const Recipe& r, const Sampl
 // Of the letters of a sample and the positions of a trained model.
 MeaningLeft letters_left(const Outcome& o, const Sample& sample);
 
-// The same with thousands of byte-pair words in the channels of a model, as numbers "pieces.…"; and R² of the position in the sum,
-// trained and at the start.
-void pieces_left(Experiment& experiment, Finding& f);
+// The same with thousands of byte-pair words in 64 or 128 channels, as numbers "pieces.…" and "pieces_128.…"; and R² of the
+// position in the sum, trained and at the start.
+void pieces_left(Experiment& experiment, Finding& f, std::int64_t width);
+inline constexpr std::int64_t kWidthsOfPieces[] = {64, 128};
 
 // The share of entries within two deviations of their row, each row about its mean.
 double within_two(const Matrix& rows);

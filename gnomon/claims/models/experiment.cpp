@@ -23,7 +23,7 @@ namespace {
 std::string tuned_as(const Recipe& r) {
   return text(r.spec,
               !r.of_text()         ? " on " + r.data
-              : r.data == "pieces" ? " on pieces"
+              : r.data == "pieces" ? text(" on pieces, ", r.width, " channels")
                                    : "",
               !r.of_text() || r.layers != 2 ? text(", ", counted(std::size_t(r.layers), "layer")) : "",
               r.of_text() && r.length == Experiment::kLong ? text(", windows of ", r.length) : "",
@@ -58,9 +58,9 @@ Recipe Experiment::long_language(std::string_view spec, std::int64_t layers) con
 Recipe Experiment::encoder(std::string_view spec, std::int64_t layers) const {
   return on_text(spec, layers, false);
 }
-Recipe Experiment::pieces(std::string_view spec) const {
+Recipe Experiment::pieces(std::string_view spec, std::int64_t width) const {
   Recipe r = on_text(spec, 2, true);
-  r.data = "pieces";
+  r.data = "pieces", r.width = width, r.heads = width / 16;
   r.learning_rate = rate_of(r, kRates[0]);
   return r;
 }

@@ -33,8 +33,8 @@ class Experiment {
   // As language(), bidirectional: masked tokens are predicted.
   Recipe encoder(std::string_view spec, std::int64_t layers = 2) const;
   // A language model of kPieces byte-pair symbols that are learned on the text: many more words than channels.
-  Recipe pieces(std::string_view spec) const;
-  static constexpr std::int64_t kPieces = 4000, kLong = 512;
+  Recipe pieces(std::string_view spec, std::int64_t width = 64) const;
+  static constexpr std::int64_t kPieces = 8000, kLong = 512;
   // A model on a task, at the rate that was found for this spec, task and depth.
   Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
               bool causal = true) const;

@@ -205,7 +205,7 @@ Finding not_mixed(Experiment& experiment) {
   left("near", "share of the ten nearest letters that are among the ten nearest to the sum",
        &MeaningLeft::near);
   left("near_outside", "the same outside the position's directions", &MeaningLeft::near_outside);
-  pieces_left(experiment, f);
+  for (const std::int64_t width : kWidthsOfPieces) pieces_left(experiment, f, width);
   return f;
 }
 const Record claim_003_14 = Claim{
@@ -219,7 +219,9 @@ const Record claim_003_14 = Claim{
                  otherwise(open)},
     .recipes =
         [](const Experiment& d) {
-          return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
+          std::vector all{d.language("sinusoidal"), narrow(d)};
+          for (const std::int64_t width : kWidthsOfPieces) all.push_back(d.pieces("sinusoidal", width));
+          return all;
         },
     .measure = not_mixed,
 };
