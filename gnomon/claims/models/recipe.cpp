@@ -5,7 +5,6 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/task_data.h"
-#include "gnomon/study/plan/study.h"
 
 namespace gnomon {
 

@@ -197,8 +197,9 @@ ByLayer cuts(Experiment& experiment, const Recipe& r, Cut what) {
     const double intact = mean_loss(m, few);
     const auto entering = streams(m, sample);
     for (std::int64_t l = 0; l < r.layers; ++l) {
-      const Matrix means = variance_parts(entering[std::size_t(l)], sample).position;
-      const Surgery surgery{.cut = l, .removed = what == Cut::position ? &means : nullptr};
+      const bool whole = what == Cut::stream;
+      const Matrix means = whole ? Matrix() : variance_parts(entering[std::size_t(l)], sample).position;
+      const Surgery surgery{.cut = l, .removed = whole ? nullptr : &means};
       out.r2[std::size_t(l)][s] = probe_new_positions(streams(m, sample, surgery).back(), sample.T);
       out.cost[std::size_t(l)][s] = mean_loss(m, few, surgery) - intact;
     }

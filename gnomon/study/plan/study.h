@@ -26,9 +26,6 @@ struct StudyFolder {
   RunFolder run(const RunPlan& plan) const { return {runs() / plan.key}; }
 };
 
-// Seeds of tuning runs begin here; those that results are told of are below.
-constexpr std::int64_t kTuningSeeds = 1001;
-inline bool tunes(const Trial& trial) { return trial.seed >= kTuningSeeds; }
 // Tunes at a rate that is none of tune.rates: the best of those was at an edge.
 bool extends(const StudyConfig& config, const Trial& trial);
 

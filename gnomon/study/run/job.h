@@ -40,6 +40,10 @@ struct Trial {
   double learning_rate;
 };
 
+// Seeds of tuning runs begin here; those that results are told of are below.
+inline constexpr std::int64_t kTuningSeeds = 1001;
+inline bool tunes(const Trial& trial) { return trial.seed >= kTuningSeeds; }
+
 // Which run it is: the name of its folder, and what it is told by.
 struct RunPlan : Trial {
   std::string key;       // of everything that its result depends on; the name of its folder
