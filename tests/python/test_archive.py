@@ -116,6 +116,20 @@ def test_predictions_that_an_archive_lacks_came_after_its_runs(archived, text, t
     assert "1 prediction was added after" in done.stderr
 
 
+def test_an_arm_without_runs_has_no_mean(archived, tmp_path):
+    there = json.loads((archived[0] / "archive.json").read_text())
+    runs = there["studies"][0]["runs"]
+    there["studies"][0]["runs"] = [run for run in runs if run["arm"] != "rope"]
+    assert 0 < len(there["studies"][0]["runs"]) < len(runs)
+    (tmp_path / "there.json").write_text(json.dumps(there))
+    gnomon("study", "report", tmp_path / "out", "--from", tmp_path / "there.json", check=0)
+    arms = {arm["arm"]: arm for arm in json.loads((tmp_path / "out" / "results.json").read_text())["arms"]}
+    none = {"mean": None, "half_width_95": None, "n": 0}
+    assert arms["rope"]["nats_per_byte"] == arms["rope"]["difference_to_baseline"] == none
+    assert arms["rope"]["bits_per_byte"] is None and all(at["nats_per_byte"] is None for at in arms["rope"]["budgets"])
+    assert arms["sinusoidal"]["nats_per_byte"]["mean"] > 0
+
+
 PARTS = """
 [study]
 seeds = 2

@@ -49,7 +49,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Estimate& e) { return {{"mean", e.mean}, {"half_width_95", e.half_width}, {"n", e.n}}; }
+// A mean of no runs is none.
+Json mean_of(const Estimate& e, double per = 1) { return e.n ? Json(e.mean / per) : Json(); }
+Json json_of(const Estimate& e) {
+  return {{"mean", mean_of(e)}, {"half_width_95", e.half_width}, {"n", e.n}};
+}
 
 Json json_of(const std::optional<Comparison>& c) {
   if (!c) return {};
@@ -80,7 +84,7 @@ Json json_of(const AtBudget& b) {
           {"learning_rate", b.rate ? Json(*b.rate) : Json()},
           {"tokens", b.tokens},
           {"flops", b.flops},
-          {"nats_per_byte", b.nats.mean},
+          {"nats_per_byte", mean_of(b.nats)},
           {"half_width_95", b.nats.half_width},
           {"n", b.nats.n},
           {"difference_to_baseline", json_of(b.difference)},
@@ -96,7 +100,7 @@ Json json_of(const ArmSummary& arm) {
          {"rates", Json::array()},
          {"budgets", Json::array()},
          {"nats_per_byte", json_of(largest.nats)},
-         {"bits_per_byte", largest.nats.mean / std::log(2.0)},
+         {"bits_per_byte", mean_of(largest.nats, std::log(2.0))},
          {"difference_to_baseline", json_of(largest.difference)},
          {"comparison", json_of(largest.comparison)},
          {"to_best", json_of(arm.to_best)},
