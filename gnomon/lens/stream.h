@@ -27,8 +27,7 @@ struct Surgery {
   std::int64_t cut = -1;             // after this layer only what the layer wrote goes on: h_out − h_in
   bool no_attention = false;         // attention writes nothing, in any layer
   const Erasure* erasure = nullptr;  // before what a cut looks at
-  const Matrix* removed =
-      nullptr;  // (T,C), a row a position: the cut takes this out and no more, h_out − removed
+  const Matrix* removed = nullptr;   // (T,C): the cut takes this out and no more, h_out − removed
 };
 
 // The residual stream of every window: [l] what enters layer l, the last what the last layer left; rows (windows·T, C).

@@ -195,9 +195,9 @@ ByLayer cuts(Experiment& experiment, const Recipe& r, Cut what) {
   for (std::size_t s = 0; s < models.size(); ++s) {
     const Trained m = models[s].look();
     const double intact = mean_loss(m, few);
-    const auto entering = streams(m, sample);
+    const bool whole = what == Cut::stream;
+    const auto entering = whole ? std::vector<Matrix>() : streams(m, sample);
     for (std::int64_t l = 0; l < r.layers; ++l) {
-      const bool whole = what == Cut::stream;
       const Matrix means = whole ? Matrix() : variance_parts(entering[std::size_t(l)], sample).position;
       const Surgery surgery{.cut = l, .removed = whole ? nullptr : &means};
       out.r2[std::size_t(l)][s] = probe_new_positions(streams(m, sample, surgery).back(), sample.T);

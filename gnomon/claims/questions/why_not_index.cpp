@@ -271,7 +271,23 @@ Recipe in_metre(const Experiment& d, const char* spec) {
   r.length = 64, r.steps = d.quick ? 250 : 2000;
   return r;
 }
-void measure_metre(Experiment& experiment, Finding& f);
+// In a metre: what counts stands at all multiples of eight.
+void measure_metre(Experiment& experiment, Finding& f) {
+  std::map<std::string, std::vector<double>> right;
+  for (const char* spec : kInMetre) {
+    const Recipe r = in_metre(experiment, spec);
+    const Sample sample = experiment.held_out(r, 64);
+    right[spec] = each(experiment, r, [&](const Outcome& o) { return accuracy(o, sample); });
+    f.estimate(text("metre.", spec, ".right"), text(spec, ", in a metre: right answers"),
+               mean_interval(right[spec]), 3);
+  }
+  for (const char* waves : {"sinusoidal", "rope"}) {
+    for (const char* other : {"t5", "learned"})
+      f.estimate(text("metre.", waves, "_less_", other),
+                 text("right answers in a metre, ", waves, " minus ", other),
+                 paired_interval(right[waves], right[other]), 3);
+  }
+}
 
 Finding periodic(Experiment& experiment) {
   Finding f;
@@ -296,23 +312,6 @@ Finding periodic(Experiment& experiment) {
   f.estimate("sinusoidal_less_t5", "right answers, sinusoidal minus t5", sinus, 3);
   measure_metre(experiment, f);
   return f;
-}
-// In a metre: what counts stands at all multiples of eight.
-void measure_metre(Experiment& experiment, Finding& f) {
-  std::map<std::string, std::vector<double>> right;
-  for (const char* spec : kInMetre) {
-    const Recipe r = in_metre(experiment, spec);
-    const Sample sample = experiment.held_out(r, 64);
-    right[spec] = each(experiment, r, [&](const Outcome& o) { return accuracy(o, sample); });
-    f.estimate(text("metre.", spec, ".right"), text(spec, ", in a metre: right answers"),
-               mean_interval(right[spec]), 3);
-  }
-  for (const char* waves : {"sinusoidal", "rope"}) {
-    for (const char* other : {"t5", "learned"})
-      f.estimate(text("metre.", waves, "_less_", other),
-                 text("right answers in a metre, ", waves, " minus ", other),
-                 paired_interval(right[waves], right[other]), 3);
-  }
 }
 const Record claim_004_10 = Claim{
     .question = &question_why_not_index,
