@@ -219,10 +219,11 @@ const Record claim_003_13 = Claim{
     .question = &question_how_loud,
     .id = "003-13",
     .text = claim_text(kText, "003-13"),
-    .recorded = holds,
-    .verdicts = {{holds, {apart("moved.0.1", .1), apart("moved.1", .1), apart("moved.10", .1)}},
-                 {holds_if, {apart("moved.10", .1)}},
-                 otherwise(wrong)},
+    .recorded = holds_if,
+    .verdicts = {{holds, {above("moved.0.1", .1), below("moved.10", -.1)}},
+                 {holds_if, {below("moved.10", -.1)}},
+                 {wrong, {above("moved.10", -.1)}},
+                 otherwise(open)},
     .recipes =
         [](const Experiment& d) {
           std::vector<Recipe> all;

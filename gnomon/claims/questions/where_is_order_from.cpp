@@ -262,8 +262,8 @@ const Record claim_004_11 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-11",
     .text = claim_text(kText, "004-11"),
-    .recorded = holds,
-    .verdicts = {{holds, {asked("alone"), asked("length")}}},
+    .recorded = holds_if,
+    .verdicts = {{holds_if, {asked("alone"), asked("length")}}},
     .measure = token_wise,
 };
 

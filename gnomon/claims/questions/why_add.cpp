@@ -222,7 +222,12 @@ const Record claim_001_07 = Claim{
     .id = "001-07",
     .text = claim_text(kText, "001-07"),
     .recorded = open,
-    .rests_on = Basis::argument,
+    .verdicts = {{holds, {below("even_word.at.1", -kMargin), below("even_word.project")}},
+                 {holds, {below("even_context.at.1", -kMargin), below("even_context.project")}},
+                 {wrong,
+                  {above("even_word.at.1", kMargin), above("even_context.at.1", kMargin),
+                   above("even_word.ratio", .05), above("even_context.ratio", .05)}},
+                 otherwise(open)},
     .recipes =
         [](const Experiment& d) {
           std::vector<Recipe> all{d.language("mixture(sinusoidal)"), d.language(kLoudMixture),

@@ -140,9 +140,7 @@ const Record claim_003_03 = Claim{
     .id = "003-03",
     .text = claim_text(kText, "003-03"),
     .recorded = holds,
-    .verdicts = {{holds, {asked("step"), below("control.8"), below("control.64")}},
-                 {holds_if, {asked("step"), below("control.64")}},
-                 otherwise(open)},
+    .verdicts = {{holds, {asked("step")}}},
     .recipes =
         [](const Experiment& d) {
           std::vector<Recipe> all;
@@ -259,8 +257,10 @@ const Record claim_004_09 = Claim{
     .question = &question_why_not_index,
     .id = "004-09",
     .text = claim_text(kText, "004-09"),
-    .recorded = open,
-    .rests_on = Basis::argument,
+    .recorded = holds_if,
+    .verdicts = {{holds_if, {asked("difference"), asked("plain"), above("index(divisor=64).right", .9)}},
+                 {holds, {asked("difference"), asked("plain"), below("index(divisor=64).right", .9)}},
+                 otherwise(open)},
     .recipes = [](const Experiment& d) { return one_layer(d, "previous", kOneLayer); },
     .measure = absolute_only,
 };
@@ -318,7 +318,10 @@ const Record claim_004_10 = Claim{
     .id = "004-10",
     .text = claim_text(kText, "004-10"),
     .recorded = open,
-    .rests_on = Basis::argument,
+    .verdicts = {{holds, {above("metre.sinusoidal_less_t5"), above("metre.sinusoidal_less_learned")}},
+                 {holds, {above("metre.rope_less_t5"), above("metre.rope_less_learned")}},
+                 {wrong, {below("metre.sinusoidal_less_t5"), below("metre.rope_less_t5")}},
+                 otherwise(open)},
     .recipes =
         [](const Experiment& d) {
           std::vector<Recipe> all = one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
