@@ -108,14 +108,19 @@ std::optional<ClaimsSummary> perform(const ClaimsOptions& o, ClaimsConduct& cond
            }});
 }
 
-int tell_again(const ClaimsOptions& o) {
-  const auto [summary, how] = pages::claims_again(read_file(o.again), o.again);
-  const ClaimsFolder folder{o.out.empty() ? Path(o.again).parent_path() : Path(o.out)};
-  if (!folder.folder.empty()) make_folders(folder.folder);
+void write_pages(const ClaimsFolder& folder, const ClaimsSummary& summary, const pages::MadeBy& how) {
+  write_file(folder.page(), pages::claims_page(summary, how));
   write_file(folder.markdown(), pages::claims_markdown(summary, how));
   for (const auto& [name, markdown] : pages::essays(summary)) write_file(folder.essay(name), markdown);
+}
+
+int tell_again(const ClaimsOptions& o) {
+  const auto [summary, how] = pages::claims_again(read_file(o.from), o.from);
+  const ClaimsFolder folder{o.out.empty() ? Path(o.from).parent_path() : Path(o.out)};
+  if (!folder.folder.empty()) make_folders(folder.folder);
+  write_pages(folder, summary, how);
   fmt::print("{} written again: {}\n", counted(summary.answers.size(), "claim"),
-             std::filesystem::absolute(folder.markdown()).lexically_normal().string());
+             std::filesystem::absolute(folder.page()).lexically_normal().string());
   return 0;
 }
 
@@ -127,7 +132,7 @@ int claims(const ClaimsOptions& o) {
     return 0;
   }
   if (!o.model.empty()) return real_claims(o);
-  if (!o.again.empty()) return tell_again(o);
+  if (!o.from.empty()) return tell_again(o);
   if (o.ids.empty()) return list_claims(o.json);
   const ClaimsConfig config{select_claims(o.ids), o.text, o.quick};
   std::optional<Corpus> corpus;
@@ -142,10 +147,8 @@ int claims(const ClaimsOptions& o) {
   }
   const pages::MadeBy how{o.command, machine()};
   if (const ClaimsFolder* folder = conduct.folder()) {
-    write_file(folder->page(), pages::claims_page(*summary, how));
     write_file(folder->json(), pages::claims_json(*summary, how));
-    write_file(folder->markdown(), pages::claims_markdown(*summary, how));
-    for (const auto& [name, markdown] : pages::essays(*summary)) write_file(folder->essay(name), markdown);
+    write_pages(*folder, *summary, how);
   }
   if (o.json) {
     fmt::print("{}", pages::claims_json(*summary, how));

@@ -118,7 +118,7 @@ struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
   std::string text, out;         // folder; empty: "claims", where something is trained
   std::string model;             // a stranger's, to be measured instead
-  std::string again;             // claims.json of a run, to be told again instead
+  std::string from;              // claims.json of a run, to be told again instead
   bool quick = false, quiet = false, json = false, replace = false;
   bool rules = false;   // only what was written down before a run
   std::string command;  // as typed

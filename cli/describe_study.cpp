@@ -133,10 +133,8 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_flag("--replace", o.replace, "replace a page that has other claims or another text");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print the findings as JSON");
-  app.add_option(
-         "--again", o.again,
-         "write claims.md and the essays again from the claims.json of a run, in today's words; measure "
-         "nothing")
+  app.add_option("--from", o.from,
+                 "write the pages again from the claims.json of a run, in today's words; measure nothing")
       ->type_name("FILE");
   app.add_flag("--rules", o.rules, "print the methods, predictions and rules of the claims");
   app.footer(
@@ -146,6 +144,7 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
       "  gnomon claims 000 --text book.txt --quick\n"
       "  gnomon claims all --text book.txt\n"
       "  gnomon claims --model build/models/minilm --text book.txt\n"
+      "  gnomon claims --from docs/results/claims.json --out pages\n"
       "Trained models are kept and reused. Exit code 1: a verdict differs from the recorded verdict.");
 }
 

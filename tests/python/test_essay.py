@@ -75,7 +75,7 @@ def told(essay):
     """What stands in docs/ESSAY.md at each place for a number, with the format that it was asked in."""
     places = []
     filled = re.fullmatch(pattern(template(essay), places), (ROOT / "docs" / f"{essay}.md").read_text(), re.DOTALL)
-    assert filled, f"docs/{essay}.md is not of this template: copy {essay}.md of a full run, or of `gnomon claims --again`"
+    assert filled, f"docs/{essay}.md is not of this template: copy {essay}.md of a full run, or of `gnomon claims --from`"
     return [(place, how, number) for (place, how), number in zip(places, filled.groups()) if number is not None]
 
 

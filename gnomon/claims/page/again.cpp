@@ -5,6 +5,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/json-inl.h"
+#include "gnomon/report/figure_json-inl.h"
 
 namespace gnomon::pages {
 namespace {
@@ -37,6 +38,7 @@ Answered answered(const JsonValue& j, bool quick) {
   const Claim* claim = select_claims(std::vector{j.member("id").text()}).front();
   Answered a{claim, {}, verdict_of(j.member("verdict")), 0};
   for (const JsonValue& n : j.member("numbers").list()) a.finding.numbers.push_back(number_of(n));
+  for (const JsonValue& f : j.member("figures").list()) a.finding.figures.push_back(report::figure_of(f));
   if (a.verdict == Verdict::unmeasurable) {
     a.answer = j.member("answer").text();
     return a;

@@ -9,6 +9,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/unprintable.h"
 #include "gnomon/files/sha256.h"
+#include "gnomon/report/figure_json-inl.h"
 
 namespace gnomon::pages {
 namespace {
@@ -92,8 +93,8 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
            {"second_text", on_second_text(a, s)},
            {"p", real(a.p)},
            {"p_holm", real(a.p_holm)},
-           {"figures", a.finding.figures.size()},
-           {"numbers", Json::array()}};
+           {"numbers", Json::array()},
+           {"figures", Json::array()}};
   for (const FoundNumber& n : a.finding.numbers)
     one["numbers"].push_back({{"key", n.key},
                               {"name", n.name},
@@ -106,6 +107,7 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
                               {"low", real(n.low)},
                               {"high", real(n.high)},
                               {"fits", n.fits()}});
+  for (const report::Figure& f : a.finding.figures) one["figures"].push_back(report::figure_json(f));
   return one;
 }
 
