@@ -144,7 +144,6 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
       "  gnomon claims 000 --text book.txt --quick\n"
       "  gnomon claims all --text book.txt\n"
       "  gnomon claims --model build/models/minilm --text book.txt\n"
-      "  gnomon claims --from docs/results/claims.json --out pages\n"
       "Trained models are kept and reused. Exit code 1: a verdict differs from the recorded verdict.");
 }
 

@@ -179,13 +179,22 @@ TEST(Claims, AModelIsTrainedOnceAndReadBack) {
   EXPECT_EQ(first.nats, again.nats);
   EXPECT_TRUE(again.found && !first.found);
   EXPECT_NE(train_or_load(r, 4, nullptr, folder, {}).w, first.w);
-  r.frozen_words = true;
+  r.fixed = Fixed::words;
   const Outcome frozen = train_or_load(r, 3, nullptr, folder, {});
   const Param& words = frozen.model->param("embed.word");
   const Floats start = frozen.model->initial(3);
   for (std::int64_t n = 0; n < words.spec.size(); ++n)
     ASSERT_EQ(frozen.w[std::size_t(words.offset + n)], start[std::size_t(words.offset + n)]);
   EXPECT_NE(frozen.w, start);
+  r.fixed = Fixed::feed_forward;
+  const Outcome silent = train_or_load(r, 3, nullptr, folder, {});
+  std::int64_t last_maps = 0;
+  for (const Param& p : silent.model->params()) {
+    if (p.spec.name.find("feed_forward.down") == std::string::npos) continue;
+    ++last_maps;
+    for (std::int64_t n = 0; n < p.spec.size(); ++n) ASSERT_EQ(silent.w[std::size_t(p.offset + n)], 0);
+  }
+  EXPECT_EQ(last_maps, 2 * r.layers) << "a weight and a bias each";
   r.seeds = 2;
   EXPECT_EQ(train_or_load(r, 5, nullptr, folder, {.stop = [] { return true; }, .progress = {}}).model,
             nullptr)

@@ -42,6 +42,16 @@ def test_the_document_shows_the_records():
         assert claim["because"] in document, claim["id"]
 
 
+def test_the_documents_are_written_from_the_archive(tmp_path):
+    """Claims and essays have the numbers of one run, docs/results/claims.json, in the words of today; figures as well."""
+    gnomon("claims", "--from", ROOT / "docs" / "results" / "claims.json", "--out", tmp_path, check=0)
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.md")}
+    assert set(written) == {"claims.md", "why-add.md", "survival.md"}
+    for name, page in written.items():
+        assert (ROOT / "docs" / name).read_text() == page, f"docs/{name}: make record"
+    assert (tmp_path / "claims.html").read_text().count("<figure>") > 50
+
+
 def rules_hash():
     return hashlib.sha256((ROOT / "docs" / "claims-rules.json").read_bytes()).hexdigest()
 

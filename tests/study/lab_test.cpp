@@ -205,7 +205,8 @@ TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
   with([](Job& j) { j.seed = 2; });
   with([](Job& j) { j.data = &claim_task("order"); });
   with([](Job& j) { j.data = &claim_task("binding"); });
-  with([](Job& j) { j.frozen_words = true; });
+  with([](Job& j) { j.fixed = Fixed::words; });
+  with([](Job& j) { j.fixed = Fixed::feed_forward; });
   with([](Job& j) { j.model.layers = 2; });
   with([](Job& j) { j.train.steps = 31; });
   with([](Job& j) { j.train.precision = Precision::bfloat16; });

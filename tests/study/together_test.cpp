@@ -41,9 +41,9 @@ class Together : public Files {
     result.cost = {};
     return result_json(result);
   }
-  std::string alone() {
-    (void)perform(job_, plan_, run("alone"), hooks());
-    return bits(run("alone"));
+  std::string alone(const std::string& folder = "alone") {
+    (void)perform(job_, plan_, run(folder), hooks());
+    return bits(run(folder));
   }
 
   StudyConfig config_;
@@ -66,14 +66,17 @@ TEST_F(Together, AnyNumberOfRanksLeavesTheSameResult) {
   }
 }
 
-TEST_F(Together, FrozenWordsStayOnEveryRank) {
-  job_.frozen_words = true;
-  plan_ = plan_of(job_, 1);
-  const std::string want = alone();
-  for (const std::string& error :
-       on_ranks(2, [&](ThreadRank& rank) { perform_together(job_, plan_, run("two"), hooks(), rank); }))
-    EXPECT_EQ(error, "");
-  EXPECT_EQ(bits(run("two")), want);
+TEST_F(Together, WhatIsFixedStaysOnEveryRank) {
+  for (const Fixed fixed : {Fixed::words, Fixed::feed_forward}) {
+    job_.fixed = fixed;
+    plan_ = plan_of(job_, 1);
+    const std::string want = alone(text("alone ", int(fixed)));
+    const RunFolder folder = run(text("two ", int(fixed)));
+    for (const std::string& error :
+         on_ranks(2, [&](ThreadRank& rank) { perform_together(job_, plan_, folder, hooks(), rank); }))
+      EXPECT_EQ(error, "");
+    EXPECT_EQ(bits(folder), want);
+  }
 }
 
 // Stopped by one rank or another in the middle of passes, points of the curve and evaluations, and continued by other numbers of

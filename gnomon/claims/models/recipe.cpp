@@ -11,8 +11,11 @@ namespace gnomon {
 std::string Recipe::print() const {
   return text(data, " | ", Spec::parse(spec).print(), " | ", layers, "x", width, " H", heads, " T", length,
               causal ? " causal" : " encoder", " | ", steps, " steps of ", batch, ", rate ",
-              shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "",
-              trial ? ", trial" : "");
+              shortest(learning_rate),
+              fixed == Fixed::words          ? ", words frozen"
+              : fixed == Fixed::feed_forward ? ", no feed-forward"
+                                             : "",
+              snapshots ? ", snapshots" : "", trial ? ", trial" : "");
 }
 
 Job Recipe::job(std::int64_t seed, const Data* text) const {
@@ -25,7 +28,7 @@ Job Recipe::job(std::int64_t seed, const Data* text) const {
   j.windows = std::min<std::int64_t>(256, 256 * 64 / length);  // not more tokens of long ones
   j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec);
   j.seed = trial ? kTuningSeeds - 1 + seed : seed, j.held = trial ? Held::validation : Held::test;
-  j.frozen_words = frozen_words;
+  j.fixed = fixed;
   j.keep = {.windows = j.windows,
             .start = true,
             .snapshots = snapshots,

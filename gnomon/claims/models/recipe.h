@@ -17,9 +17,9 @@ struct Recipe {
   std::int64_t steps = 800, batch = 16;
   double learning_rate = 3e-3;
   std::int64_t seeds = 5;
-  bool frozen_words = false;  // the word table stays as it started
-  bool snapshots = false;     // keep the parameters on the way
-  bool trial = false;         // of a rate: by a seed and on windows that are used for nothing else
+  Fixed fixed = Fixed::nothing;
+  bool snapshots = false;  // keep the parameters on the way
+  bool trial = false;      // of a rate: by a seed and on windows that are used for nothing else
 
   std::string print() const;  // one line, equal for equal recipes
   bool of_text() const { return data == "text" || data == "pieces"; }

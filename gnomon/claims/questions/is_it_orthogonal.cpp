@@ -301,24 +301,55 @@ const Record claim_000_11 = Claim{
     .measure = layers_help,
 };
 
+Recipe without_feed_forward(const Experiment& d) {
+  Recipe r = d.language("sinusoidal");
+  r.fixed = Fixed::feed_forward;
+  return r;
+}
+// By seed: how much training changes the overlap of the tables; and, in the trained stream, the overlap beyond chance after the last
+// layer minus that at the embedding.
+struct Separation {
+  std::vector<double> tables, layers;
+};
+Separation separation(Experiment& experiment, const Recipe& r, const Sample& sample) {
+  Separation out;
+  for (const Outcome& o : experiment.models(r)) {
+    out.tables.push_back(model_overlap(o, sample, 16).mean_cos2 -
+                         model_overlap(at_start(o), sample, 16).mean_cos2);
+    const auto h = streams(o.look(), sample);
+    const Linked first = linked(h.front(), sample, 8, experiment.draws(40)),
+                 last = linked(h.back(), sample, 8, experiment.draws(40));
+    out.layers.push_back((last.overlap - last.chance) - (first.overlap - first.chance));
+  }
+  return out;
+}
+
 Finding caveat(Experiment& experiment) {
   Finding f;
-  const Recipe r = experiment.language("sinusoidal");
+  const Recipe r = experiment.language("sinusoidal"), without = without_feed_forward(experiment);
   const Sample sample = experiment.held_out(r, experiment.quick ? 64 : 400);
-  std::vector<double> embedding, start, attention, feed_forward, attention_chance, feed_forward_chance;
+  std::vector<double> attention, feed_forward, attention_chance, feed_forward_chance;
   for (const Outcome& o : experiment.models(r)) {
-    embedding.push_back(model_overlap(o, sample, 16).mean_cos2),
-        start.push_back(model_overlap(at_start(o), sample, 16).mean_cos2);
     const Written parts = written(o.look(), sample);
     const Linked a = linked(parts.attention[0], sample, 8, experiment.draws(40)),
                  b = linked(parts.feed_forward[0], sample, 8, experiment.draws(40));
     attention.push_back(a.overlap), attention_chance.push_back(a.chance);
     feed_forward.push_back(b.overlap), feed_forward_chance.push_back(b.chance);
   }
-  const Estimate change = paired_interval(embedding, start),
-                 more = paired_interval(feed_forward, feed_forward_chance),
+  const Estimate more = paired_interval(feed_forward, feed_forward_chance),
                  attends = paired_interval(attention, attention_chance);
-  f.estimate("change", "overlap of the embeddings, trained minus start", change, 3);
+  for (const auto& [key, arm, recipe] :
+       {std::tuple{"whole", "whole model", &r}, {"without", "model without feed-forward parts", &without}}) {
+    const Separation found = separation(experiment, *recipe, sample);
+    f.estimate(text(key, ".tables"), text("overlap of the embeddings, trained minus start, ", arm),
+               mean_interval(found.tables), 3);
+    f.estimate(
+        text(key, ".layers"),
+        text("overlap beyond chance in the stream, after the last layer minus at the embedding, ", arm),
+        mean_interval(found.layers), 3);
+  }
+  f.estimate("without.loss", "loss without feed-forward parts minus loss of the whole model (nats per byte)",
+             loss_difference(experiment, without, r), 3);
   f.estimate("attention", "overlap in the output of the first attention", mean_interval(attention), 3);
   f.estimate("attention_chance", "the same for random subspaces with its covariance",
              mean_interval(attention_chance), 3);
@@ -335,8 +366,13 @@ const Record claim_000_13 = Claim{
     .id = "000-13",
     .text = claim_text(kText, "000-13"),
     .recorded = open,
-    .rests_on = Basis::argument,
-    .recipes = additive,
+    .verdicts = {{holds, {below("whole.layers"), equal("whole.tables", .02)}},
+                 {wrong, {below("whole.tables"), above("whole.layers")}},
+                 otherwise(open)},
+    .recipes =
+        [](const Experiment& d) {
+          return std::vector{d.language("sinusoidal"), without_feed_forward(d)};
+        },
     .measure = caveat,
 };
 

@@ -105,7 +105,7 @@ Recipe narrow(const Experiment& d) {
 }
 Recipe frozen(const Experiment& d) {
   Recipe r = d.language("sinusoidal");
-  r.frozen_words = true;
+  r.fixed = Fixed::words;
   return r;
 }
 Finding learnable(Experiment& experiment) {

@@ -33,7 +33,8 @@ std::string Job::print() const {
   }
   constexpr std::array<std::string_view, 3> kHeld{"all", "validation", "test"};
   all += gnomon::text("held out ", kHeld[std::size_t(held)], "\n");
-  if (frozen_words) all += "words frozen\n";
+  if (fixed == Fixed::words) all += "words frozen\n";
+  if (fixed == Fixed::feed_forward) all += "no feed-forward\n";
   if (keep != Keep())
     all += gnomon::text("keep ", keep.windows, keep.start ? " start" : "", keep.snapshots ? " snapshots" : "",
                         keep.test_on_the_way ? " test" : "", " reach ", keep.reach, "\n");

@@ -19,13 +19,20 @@ struct Keep {
   bool operator==(const Keep&) const = default;
 };
 
+// What training leaves as it is.
+enum class Fixed {
+  nothing,
+  words,        // the word table stays as it started
+  feed_forward  // the last maps of all feed-forward parts stay 0: a model without these parts
+};
+
 // One training and its evaluation, as data: all that the result depends on, beside the numerics.
 struct Job : RunSettings {
   const Data* data = nullptr;  // what it learns from; outlives the job
   Spec spec;                   // how position enters
   std::int64_t seed = 1;       // of initial weights and data order
   Held held = Held::all;       // what it is evaluated on
-  bool frozen_words = false;   // the word table stays as it started
+  Fixed fixed = Fixed::nothing;
   Keep keep;
 
   Architecture architecture() const;

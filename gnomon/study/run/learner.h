@@ -16,7 +16,13 @@ class Learner {
 
  private:
   const Job& job_;
-  std::vector<float> words_;  // as they started, where they are frozen
+  void restore();
+
+  struct Kept {
+    std::int64_t offset;
+    std::vector<float> values;
+  };
+  std::vector<Kept> kept_;  // parameters that stay, and as what
 };
 
 }  // namespace gnomon
