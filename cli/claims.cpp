@@ -166,10 +166,9 @@ int claims(const ClaimsOptions& o) {
       if (pages::leans(a, *summary)) leaning += text(leaning.empty() ? "" : ", ", a.claim->id);
     }
     if (!leaning.empty())
-      fmt::print(
-          "{}\n",
-          wrapped(text("leaning, because the correction or a second text does not support the verdict: ",
-                       leaning)));
+      fmt::print("{}\n", wrapped(text(
+                             "leaning, because the correction or another text does not support the verdict: ",
+                             leaning)));
     if (conduct.folder())
       fmt::print("page: {}\n",
                  printable(std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string()));

@@ -14,7 +14,7 @@ struct Embedded {
 constexpr Embedded kEvidence[] = {
 #include "evidence.inc"
 };
-constexpr std::string_view kLiterature = "literature", kSecondText = "second-text", kEarlier = "earlier-run";
+constexpr std::string_view kLiterature = "literature", kOtherText = "text-", kEarlier = "earlier-run";
 
 FoundNumber number_of(const Json& j) {
   FoundNumber n{.key = j.at("key"), .name = j.at("name"), .value = j.at("value")};
@@ -26,7 +26,7 @@ FoundNumber number_of(const Json& j) {
 std::vector<NumberSource> read_sources() {
   std::vector<NumberSource> all;
   for (const Embedded& e : kEvidence) {
-    if (e.name == kLiterature || e.name == kSecondText || e.name == kEarlier) continue;
+    if (e.name == kLiterature || e.name.starts_with(kOtherText) || e.name == kEarlier) continue;
     const Json j = Json::parse(e.json);
     NumberSource s{std::string(e.name), j.at("what"), j.at("command"), {}};
     for (const Json& n : j.at("numbers")) s.numbers.push_back(number_of(n));
@@ -35,15 +35,15 @@ std::vector<NumberSource> read_sources() {
   return all;
 }
 
-SecondText read_second_text() {
-  SecondText s;
+std::vector<OtherText> read_other_texts() {
+  std::vector<OtherText> all;
   for (const Embedded& e : kEvidence) {
-    if (e.name != kSecondText) continue;
+    if (!e.name.starts_with(kOtherText)) continue;
     const Json j = Json::parse(e.json);
-    s = {j.at("what"), j.at("command"), j.at("text_sha256"), {}};
-    for (const Json& c : j.at("claims")) s.claims.push_back({c.at("id"), c.at("verdict"), c.at("decides")});
+    OtherText& t = all.emplace_back(OtherText{j.at("what"), j.at("command"), j.at("text_sha256"), {}});
+    for (const Json& c : j.at("claims")) t.claims.push_back({c.at("id"), c.at("verdict"), c.at("decides")});
   }
-  return s;
+  return all;
 }
 
 EarlierRun read_earlier_run() {
@@ -84,15 +84,15 @@ const Found* of_claim(const std::vector<Found>& all, std::string_view claim) {
 }
 }  // namespace
 
-const SecondText::Found* SecondText::find(std::string_view claim) const { return of_claim(claims, claim); }
+const OtherText::Found* OtherText::find(std::string_view claim) const { return of_claim(claims, claim); }
 const EarlierRun::Found* EarlierRun::find(std::string_view claim) const { return of_claim(claims, claim); }
 const EarlierRun& earlier_run() {
   static const EarlierRun one = read_earlier_run();
   return one;
 }
-const SecondText& second_text() {
-  static const SecondText one = read_second_text();
-  return one;
+std::span<const OtherText> other_texts() {
+  static const std::vector<OtherText> all = read_other_texts();
+  return all;
 }
 
 std::span<const Paper> literature() {

@@ -16,9 +16,8 @@ struct NumberSource {
 };
 std::span<const NumberSource> recorded();
 
-// What a full run on another text found, of the claims that intervals decide: evidence/second-text.json, written by
-// scripts/evidence.
-struct SecondText {
+// What full runs on other texts found, of the claims that intervals decide: evidence/text-NAME.json, written by scripts/evidence.
+struct OtherText {
   struct Found {
     std::string claim, verdict;  // its id; the verdict's name
     std::string decides;         // explained() of the rules that gave it: of younger ones it says nothing
@@ -27,7 +26,7 @@ struct SecondText {
   std::vector<Found> claims;
   const Found* find(std::string_view claim) const;  // null: intervals do not decide it
 };
-const SecondText& second_text();
+std::span<const OtherText> other_texts();
 
 // What a full run found before the rules of today were written: evidence/earlier-run.json, read once from the page of that
 // run. Questions were judged as statements then.

@@ -31,21 +31,23 @@ TEST(Recorded, KeysAreUniqueAndNumbersAreNumbers) {
 }
 
 // A verdict by rules that have changed since says nothing.
-TEST(Recorded, TheSecondTextHasEveryVerdictByIntervals) {
-  const SecondText& second = second_text();
-  EXPECT_FALSE(second.what.empty() || second.command.empty());
-  EXPECT_EQ(second.text_sha256.size(), 64u);
-  std::set<std::string_view> known;
-  for (const Claim* c : all_claims()) {
-    known.insert(c->id);
-    EXPECT_TRUE(!needs_seeds(c->verdicts) || second.find(c->id)) << c->id;
+TEST(Recorded, OtherTextsHaveEveryVerdictByIntervals) {
+  EXPECT_FALSE(other_texts().empty());
+  for (const OtherText& other : other_texts()) {
+    EXPECT_FALSE(other.what.empty() || other.command.empty());
+    EXPECT_EQ(other.text_sha256.size(), 64u);
+    std::set<std::string_view> known;
+    for (const Claim* c : all_claims()) {
+      known.insert(c->id);
+      EXPECT_TRUE(!needs_seeds(c->verdicts) || other.find(c->id)) << c->id;
+    }
+    for (const OtherText::Found& f : other.claims) {
+      EXPECT_TRUE(known.contains(f.claim)) << f.claim;
+      EXPECT_NE(f.decides.find("the interval of"), std::string::npos) << f.claim;
+      EXPECT_EQ(other.find(f.claim), &f);
+    }
+    EXPECT_EQ(other.find("004-16"), nullptr);
   }
-  for (const SecondText::Found& f : second.claims) {
-    EXPECT_TRUE(known.contains(f.claim)) << f.claim;
-    EXPECT_NE(f.decides.find("the interval of"), std::string::npos) << f.claim;
-    EXPECT_EQ(second.find(f.claim), &f);
-  }
-  EXPECT_EQ(second.find("004-16"), nullptr);
 }
 
 TEST(Recorded, PapersAreOfQuestionsThatThereAre) {

@@ -80,7 +80,7 @@ ClaimsSummary run_of(std::vector<Answered> answers) {
           .diverged = {}};
 }
 
-// A verdict that the correction, or a second text, does not carry reads “leaning”, everywhere.
+// A verdict that the correction, or another text, does not carry reads “leaning”, everywhere.
 TEST(Claims, AVerdictThatIsNotCarriedLeans) {
   Claim c{};
   c.question = all_claims().front()->question, c.id = "009-01", c.text.says = "It is so.",
@@ -108,27 +108,28 @@ TEST(Claims, AVerdictThatIsNotCarriedLeans) {
   const ClaimsSummary by_value = run_of({found(values, 1, .9)});
   EXPECT_EQ(reads(by_value.answers[0], by_value), "holds") << "no interval was asked";
   const Claim& other = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
-    const auto* there = second_text().find(one->id);
+    const auto* there = other_texts().front().find(one->id);
     return there && there->verdict == "open" && there->decides == explained(one->verdicts, {});
   });
   Answered a{&other, {}, Verdict::holds, 0, 1e-9, 1e-9};
-  EXPECT_EQ(pages::reading(a, alone), "leaning: holds") << "open on a second text";
+  EXPECT_EQ(pages::reading(a, alone), "leaning: holds") << "open on another text";
   a.verdict = Verdict::open;
   EXPECT_EQ(pages::reading(a, alone), "open");
 }
 
 // What was judged by another rule says nothing of today's: neither for a verdict nor against it.
-TEST(Claims, ASecondTextTestsNoRuleThatIsYounger) {
+TEST(Claims, AnotherTextTestsNoRuleThatIsYounger) {
   const Claim& changed = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
-    const auto* there = second_text().find(one->id);
+    const auto* there = other_texts().front().find(one->id);
     return there && needs_seeds(one->verdicts) && there->decides != explained(one->verdicts, {});
   });
   Answered a{&changed, {}, Verdict::holds, 0, 1e-9, 1e-9};
-  ASSERT_NE(second_text().find(changed.id)->verdict, name(a.verdict));
+  ASSERT_NE(other_texts().front().find(changed.id)->verdict, name(a.verdict));
   ClaimsSummary run = run_of({a});
   run.text_sha256 = "of a text";
-  EXPECT_EQ(pages::on_second_text(a, run),
-            text("“", second_text().find(changed.id)->verdict, "” by a rule that was changed since."));
+  EXPECT_EQ(pages::on_other_texts(a, run),
+            text("On ", other_texts().front().what, ": “", other_texts().front().find(changed.id)->verdict,
+                 "” by a rule that was changed since."));
 }
 
 TEST(Claims, ARunIsToldAgainFromItsJson) {

@@ -164,8 +164,8 @@ def test_how_sure_follows_from_the_record(quick):
         assert sure.endswith(".") and sure[0].isupper() and "  " not in sure, sure
         assert claim["p"] is claim["p_holm"] is None, "a quick run has no p"
         assert (claim["verdict"] == "no inference from a quick run") == record["by_intervals"] == ("a quick run trains one seed" in sure), claim["id"]
-        younger = "by a rule that was changed since" in (claim["second_text"] or "")  # by intervals then, and perhaps not now
-        assert younger or bool(claim["second_text"]) == record["by_intervals"], claim["id"]
+        younger = "by a rule that was changed since" in (claim["other_texts"] or "")  # by intervals then, and perhaps not now
+        assert younger or bool(claim["other_texts"]) == record["by_intervals"], claim["id"]
         assert (record["because"] in sure) if record["because"] else ("rests on" not in sure), claim["id"]
         if record["rests_on"] == "measurement" and not record["trains_models"]:
             assert "without a trained model" in sure or "every other case" in sure, claim["id"]

@@ -72,7 +72,7 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
                 report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding),
                 "<dl>", item("How it is measured", c.text.method),
                 item("Predicted, before the run", c.text.expects), rules(a),
-                item("The rule was changed", c.text.amended), item("On a second text", on_second_text(a, s)),
+                item("The rule was changed", c.text.amended), item("On other texts", on_other_texts(a, s)),
                 item("What would settle it", c.text.settles), item("What to do about it", c.text.advice),
                 item("Compared with the record", text(as_recorded(a), " (", name(c.recorded), ")")),
                 item("Measure again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,

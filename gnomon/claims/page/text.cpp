@@ -42,12 +42,12 @@ std::string rules_markdown(const Answered& a) {
 
 std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
-  const std::string second = on_second_text(a, s);
+  const std::string others = on_other_texts(a, s);
   std::string out =
       text("\n#### ", c.text.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
            a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.answer,
            "\n\n- *How sure:* ", how_sure(a, statistical(s.answers)),
-           second.empty() ? "" : "\n- *On a second text:* " + second, "\n- *Measured:* ", c.text.method,
+           others.empty() ? "" : "\n- *On other texts:* " + others, "\n- *Measured:* ", c.text.method,
            ".\n- *Predicted:* ", c.text.expects, ".\n- *Advice:* ", c.text.advice,
            c.text.amended.empty() ? "" : text("\n- *The rule was changed:* ", c.text.amended),
            c.text.settles.empty() ? "" : text("\n- *Would settle it:* ", c.text.settles, "."),
@@ -90,7 +90,7 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
            {"as_recorded", a.as_recorded()},
            {"answer", a.answer},
            {"how_sure", how_sure(a, statistical(s.answers))},
-           {"second_text", on_second_text(a, s)},
+           {"other_texts", on_other_texts(a, s)},
            {"p", real(a.p)},
            {"p_holm", real(a.p_holm)},
            {"numbers", Json::array()},

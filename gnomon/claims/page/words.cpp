@@ -83,20 +83,26 @@ std::string left_out(const ClaimsSummary& s) {
   return out.empty() ? "" : out + ".";
 }
 
-// A rule that was changed after the second text was measured is not tested by it.
-bool by_the_same_rule(const SecondText::Found& there, const Claim& c) {
+// Those that the verdicts of this run are compared with.
+std::vector<const OtherText*> beside(const ClaimsSummary& s) {
+  std::vector<const OtherText*> out;
+  for (const OtherText& t : other_texts()) {
+    if (t.text_sha256 != s.text_sha256) out.push_back(&t);
+  }
+  return out;
+}
+// A rule that was changed after a text was measured is not tested by it.
+bool by_the_same_rule(const OtherText::Found& there, const Claim& c) {
   return there.decides == explained(c.verdicts, {});
 }
 
-// How the verdicts by intervals stand beside those of a second text, which their rules had not seen.
-std::string of_second_text(const ClaimsSummary& s) {
-  const SecondText& second = second_text();
-  if (s.config.quick || s.text_sha256.empty() || s.text_sha256 == second.text_sha256) return "";
+// How the verdicts by intervals stand beside those of one other text, which their rules had not seen.
+std::string of_other_text(const OtherText& other, const ClaimsSummary& s) {
   std::size_t both = 0, same = 0;
   std::string others, younger;
   const auto add = [](std::string& all, const auto&... one) { all += text(all.empty() ? "" : ", ", one...); };
   for (const Answered& a : s.answers) {
-    const SecondText::Found* there = second.find(a.claim->id);
+    const OtherText::Found* there = other.find(a.claim->id);
     if (!there) continue;
     if (!by_the_same_rule(*there, *a.claim)) {
       add(younger, a.claim->id);
@@ -109,13 +115,19 @@ std::string of_second_text(const ClaimsSummary& s) {
       add(others, a.claim->id, " (there “", there->verdict, "”)");
   }
   if (!both) return "";
-  return text("A second text tests the rules afresh: they were written without it. On ", second.what,
-              ", they repeat ", same == both ? "" : text(same, " of "), counted(both, "verdict"),
-              " that intervals decide", others.empty() ? "" : text(". They give another verdict to ", others),
-              ". The command was `", second.command, "`.",
+  return text(" On ", other.what, ", they repeat ", same == both ? "" : text(same, " of "),
+              counted(both, "verdict"), " that intervals decide",
+              others.empty() ? "" : text(". They give another verdict to ", others), ". The command was `",
+              other.command, "`.",
               younger.empty() ? ""
-                              : text(" The second text does not test ", younger,
+                              : text(" This text does not test ", younger,
                                      ": what they rest on was changed after it was measured."));
+}
+std::string of_other_texts(const ClaimsSummary& s) {
+  if (s.config.quick || s.text_sha256.empty()) return "";
+  std::string all;
+  for (const OtherText* other : beside(s)) all += of_other_text(*other, s);
+  return all.empty() ? "" : "Other texts test the rules afresh: they were written without them." + all;
 }
 
 // Where the rules come from: they are younger than a full run.
@@ -255,10 +267,10 @@ std::string how_sure(const Answered& a, std::size_t family) {
 
 bool leans(const Answered& a, const ClaimsSummary& s) {
   if (std::isnan(a.p) || a.verdict == Verdict::open) return false;
-  const SecondText::Found* there = second_text().find(a.claim->id);
-  if (there && s.text_sha256 != second_text().text_sha256 && by_the_same_rule(*there, *a.claim) &&
-      there->verdict != name(a.verdict))
-    return true;
+  for (const OtherText* other : beside(s)) {
+    const OtherText::Found* there = other->find(a.claim->id);
+    if (there && by_the_same_rule(*there, *a.claim) && there->verdict != name(a.verdict)) return true;
+  }
   const VerdictRule* rule = applied(a.claim->verdicts, a.finding.numbers);
   const bool by_values =
       rule && !rule->checks.empty() && std::none_of(rule->checks.begin(), rule->checks.end(), of_interval);
@@ -268,16 +280,21 @@ std::string reading(const Answered& a, const ClaimsSummary& s) {
   return text(leans(a, s) ? "leaning: " : "", told(*a.claim, a.verdict));
 }
 
-std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
-  const SecondText::Found* there = second_text().find(a.claim->id);
-  if (!there || s.text_sha256 == second_text().text_sha256) return "";
-  if (!by_the_same_rule(*there, *a.claim))
-    return text("“", there->verdict, "” by a rule that was changed since.");
-  if (a.verdict == Verdict::no_inference)
-    return text("In a full run the verdict was “", there->verdict, "”.");
-  return there->verdict == name(a.verdict)
-             ? "The same verdict."
-             : text("Another verdict: “", there->verdict, "”. So this verdict is from one text only.");
+std::string on_other_texts(const Answered& a, const ClaimsSummary& s) {
+  std::string all;
+  for (const OtherText* other : beside(s)) {
+    const OtherText::Found* there = other->find(a.claim->id);
+    if (!there) continue;
+    all += text(all.empty() ? "" : " ", "On ", other->what, ": ");
+    if (!by_the_same_rule(*there, *a.claim))
+      all += text("“", there->verdict, "” by a rule that was changed since.");
+    else if (a.verdict == Verdict::no_inference)
+      all += text("in a full run, “", there->verdict, "”.");
+    else
+      all += there->verdict == name(a.verdict) ? "the same verdict."
+                                               : text("another verdict, “", there->verdict, "”.");
+  }
+  return all;
 }
 
 std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
@@ -384,7 +401,7 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   const std::size_t family = statistical(s.answers);
   const std::size_t kept = std::size_t(std::count_if(s.answers.begin(), s.answers.end(), survives));
   std::vector<std::string> out;
-  if (auto told = of_second_text(s); !told.empty()) out.push_back(std::move(told));
+  if (auto told = of_other_texts(s); !told.empty()) out.push_back(std::move(told));
   out.push_back(of_rules(s));
   out.push_back(of_trainings(s));
   out.push_back(
@@ -397,8 +414,8 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
            family == 1 ? "1 verdict has" : text(family, " verdicts have"),
            " one. Holm's step-down method (Holm 1979) corrects them for their number at 5 %: ", kept,
            kept == 1 ? " survives" : " survive",
-           ". The rule gives the verdict. It reads “leaning” if it does not survive the correction, or if a "
-           "second text gives another verdict."));
+           ". The rule gives the verdict. It reads “leaning” if it does not survive the correction, or if "
+           "another text gives another verdict."));
   return out;
 }
 

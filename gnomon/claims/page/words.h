@@ -27,13 +27,13 @@ bool survives(const claims::Answered& a);  // its p after the correction is belo
 // How sure a verdict is, in one sentence, by what it came from.
 std::string how_sure(const claims::Answered& a, std::size_t family);
 // A verdict of a rule that looks at intervals leans where it is not carried: Holm's correction over the run does not leave it,
-// it is only that of every other case, or a second text gave another. Where values decided, the second text alone.
+// it is only that of every other case, or another text gave another. Where values decided, other texts alone.
 bool leans(const claims::Answered& a, const claims::ClaimsSummary& s);
 // The verdict in words, "leaning: wrong" where it leans.
 std::string reading(const claims::Answered& a, const claims::ClaimsSummary& s);
-// What became of it on a second text (claims/recorded.h), in one sentence; empty where intervals do not decide it, and for
-// a run on that text.
-std::string on_second_text(const claims::Answered& a, const claims::ClaimsSummary& s);
+// What became of it on other texts (claims/recorded.h), in a sentence each; empty where intervals do not decide it. A run on one
+// of them is not compared with itself.
+std::string on_other_texts(const claims::Answered& a, const claims::ClaimsSummary& s);
 
 // The answers to a question, its leading claim first; their verdicts, "5 hold, 2 wrong; 1 of them leaning".
 std::vector<const claims::Answered*> of_question(const claims::Question& q,
