@@ -6,7 +6,8 @@
 // .cpp files only.
 namespace gnomon::report {
 
-// {"kind": "lines", ...} with the members of the struct. Numbers to six significant digits; one that is not finite is null.
+// {"kind": "lines", ...} with the members of the struct. Numbers to six significant digits, those that colours stand for to a
+// hundredth of the largest or less; one that is not finite is null.
 StrictJson figure_json(const Figure& figure);
 // Throws Error(input) for another kind, a member that is missing or of another type, and sizes that do not agree.
 Figure figure_of(const JsonValue& json);

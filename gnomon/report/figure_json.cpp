@@ -129,6 +129,20 @@ class Reader {
   const JsonValue& from_;
 };
 
+// Colours tell a hundredth of the largest number, and no more: so many digits are kept of what they stand for.
+void round_colours(std::vector<double>& values) {
+  double most = 0;
+  for (const double v : values) most = std::isfinite(v) ? std::max(most, std::abs(v)) : most;
+  if (most == 0) return;
+  const double step = std::pow(10., 2 - std::floor(std::log10(most)));
+  for (double& v : values) v = std::round(v * step) / step;
+}
+void round_colours(HeatMap& m) { round_colours(m.values); }
+void round_colours(Maps& m) {
+  for (Maps::Map& map : m.maps) round_colours(map.values);
+}
+void round_colours(auto&) {}
+
 // Sizes that drawing relies on.
 bool fits(const Table& t) {
   return std::ranges::all_of(t.rows, [&](const auto& row) { return row.size() == t.head.size(); });
@@ -168,7 +182,12 @@ Figure figure_of_kind(const JsonValue& json, std::string_view kind) {
 StrictJson figure_json(const Figure& figure) {
   StrictJson json{{"kind", kKinds[figure.index()]}};
   Figure copy = figure;  // members() takes what a reader may write to
-  std::visit([&](auto& one) { json.update(Writer::json_of(one)); }, copy);
+  std::visit(
+      [&](auto& one) {
+        round_colours(one);
+        json.update(Writer::json_of(one));
+      },
+      copy);
   return json;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <regex>
 
 #include "gnomon/claims/page/page.h"
 #include "gnomon/claims/page/words.h"
@@ -92,7 +91,7 @@ TEST(Claims, AVerdictThatIsNotCarriedLeans) {
     EXPECT_NE(pages::claims_markdown(s, {"a command", "a machine"}).find("**" + reading + "**"),
               std::string::npos);
     EXPECT_NE(pages::claims_page(s, {"a command", "a machine"}).find(">" + reading + "<"), std::string::npos);
-    EXPECT_NE(json.find("\"reading\": \"" + reading + "\""), std::string::npos);
+    EXPECT_NE(json.find("\"reading\":\"" + reading + "\""), std::string::npos);
     return reading;
   };
   const ClaimsSummary alone = run_of({found(c, 1, .9)}),
@@ -137,14 +136,12 @@ TEST(Claims, ARunIsToldAgainFromItsJson) {
                                   [](const Claim* one) { return one->id == "004-16"; });
   Experiment experiment(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
   Finding f = c.measure(experiment);
-  f.figures.clear();
   f.share("s", "a share", {.share = .5, .low = .4, .high = .7, .n = 5});
   f.number("none", "no number", std::nan(""));
   ClaimsSummary run = run_of({{&c, f, judge(c, f, false), 0, std::nan(""), std::nan(""), answer_of(c, f)}});
   const std::string json = pages::claims_json(run, {"a command", "a machine"});
   const auto [again, how] = pages::claims_again(json, "folder/claims.json");
-  EXPECT_EQ(pages::claims_json(again, {"a command", "a machine"}),
-            std::regex_replace(json, std::regex("\"figures\": [0-9]+"), "\"figures\": 0"));
+  EXPECT_EQ(pages::claims_json(again, {"a command", "a machine"}), json);
   EXPECT_EQ(how.machine, "a machine, words written again from claims.json");
   EXPECT_THROW(pages::claims_again("{}", "claims.json"), Error);
 }
@@ -186,8 +183,7 @@ TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
   }
   EXPECT_NE(page.find("not as recorded (wrong)"), page.npos);
   EXPECT_NE(markdown.find("- the number x: 1.000 ± 0.900 (n = 5)\n"), markdown.npos);
-  for (const char* words :
-       {"\"as_recorded\": false", "\"p_holm\": 0.03", "\"rope\": 0.008", "\"steps\": 1000"})
+  for (const char* words : {"\"as_recorded\":false", "\"p_holm\":0.03", "\"rope\":0.008", "\"steps\":1000"})
     EXPECT_NE(json.find(words), json.npos) << words;
 }
 

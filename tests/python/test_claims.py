@@ -46,7 +46,7 @@ def test_the_documents_are_written_from_the_archive(tmp_path):
     """Claims and essays have the numbers of one run, docs/results/claims.json, in the words of today; figures as well."""
     gnomon("claims", "--from", ROOT / "docs" / "results" / "claims.json", "--out", tmp_path, check=0)
     written = {path.name: path.read_text() for path in tmp_path.glob("*.md")}
-    assert set(written) == {"claims.md", "why-add.md", "survival.md"}
+    assert set(written) == {"claims.md", "evidence.md", "why-add.md", "survival.md"}
     for name, page in written.items():
         assert (ROOT / "docs" / name).read_text() == page, f"docs/{name}: make record"
     assert (tmp_path / "claims.html").read_text().count("<figure>") > 50

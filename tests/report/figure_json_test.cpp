@@ -19,7 +19,7 @@ std::vector<Figure> one_of_each() {
                     {{"one", {{1, 2.25}, {2, NAN}, {4, -1e-7}}, 3, true, false, false}, {"", {}, 0}}},
           IntervalChart{
               "Differences", "", "nats", {{"a", -.5, .125, 1, {-.4, -.6}}, {"b", .25, NAN, 0}}, true, 2},
-          HeatMap{"Map", "", "key", "query", 2, 3, {1, -2, 3, .5, 0, 1e6}},
+          HeatMap{"Map", "", "key", "query", 2, 3, {1, -2, 3, .5, 0, 4}},
           Clocks{"Clocks", "", "hand", "time", {"ω0", "ω1"}, {{"0", {0, .5}}, {"1", {3.25, -1}}}},
           Dial{"Dial", "", {1, .5, .01}, 64},
           Orbits{"Orbits", "", {{"king", .5, -1}, {"queen", 2, 2}}, 8, .25},

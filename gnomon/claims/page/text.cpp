@@ -234,7 +234,7 @@ std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
     if (!of_question(*q, s.answers).empty()) all["questions"].push_back(question_json(*q, s));
   }
   for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a, s));
-  return without_unprintables(all.dump(1)) + "\n";
+  return without_unprintables(all.dump()) + "\n";
 }
 
 }  // namespace gnomon::pages

@@ -320,7 +320,7 @@ const Record claim_003_05 = Claim{
     .question = &question_why_add,
     .id = "003-05",
     .text = claim_text(kText, "003-05"),
-    .recorded = holds,
+    .recorded = open,
     .verdicts = {{holds, {apart("four_less_32.at.1", kMargin)}},
                  {wrong, {equal("four_less_32.at.1", kMargin)}},
                  otherwise(open)},
