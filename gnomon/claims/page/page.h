@@ -22,7 +22,7 @@ std::vector<Essay> essays(const claims::ClaimsSummary& summary);
 // Their forms (claims/sentence.h).
 std::vector<Essay> essay_forms();
 
-// What a run found, read from its claims.json: to be told again after words have changed, without half an hour of training. A rule that is another one than that run's judges its numbers anew. Throws Error(input).
+// What a run found, read from its claims.json: to be told again after words have changed, without training. A rule that is another one than that run's judges its numbers anew. Throws Error(input).
 struct Again {
   claims::ClaimsSummary summary;
   MadeBy how;
