@@ -9,13 +9,18 @@ import pytest
 from conftest import ROOT, gnomon
 
 ARCHIVES = sorted((ROOT / "docs" / "results").glob("*.json"))
+STUDIES = [path for path in ARCHIVES if "studies" in json.loads(path.read_text())]
 
 
 def test_they_are_small():
     assert ARCHIVES and sum(path.stat().st_size for path in ARCHIVES) < 2e6
 
 
-@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_each_is_of_a_study_or_of_the_claims():
+    assert STUDIES and {path.stem for path in ARCHIVES} - {path.stem for path in STUDIES} == {"claims"}, "test_claims.py tests the run of the claims"
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_their_statistics_are_those_of_other_code(path, tmp_path):
     gnomon("study", "report", tmp_path / "again", "--from", path, check=0)
     done = subprocess.run([sys.executable, ROOT / "scripts" / "recompute", path, tmp_path / "again" / "results.json"], capture_output=True, text=True)
