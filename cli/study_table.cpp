@@ -105,7 +105,9 @@ void print_table(const StudySummary& s) {
   say(text("nats: held-out loss, ", s.unit, ", over whole windows of ", c.model.length, " tokens, mean of ",
            counted(std::size_t(c.seeds), "seed"), ", ", c.train.steps, " steps."));
   say(text("rate: learning rate",
-           c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm",
+           c.tuning.seeds           ? ", chosen for each arm on validation text"
+           : c.tuning.given.empty() ? ", the same for every arm"
+                                    : ", given",
            "; *: the best rate was the last one tried."));
   say(text("to baseline: difference in nats to ", s.arms[s.baseline].arm,
            c.seeds > 1 ? ", ± 95 % interval over seeds and text for each by itself."

@@ -203,19 +203,29 @@ std::string tried_rates(const StudySummary& s, std::size_t n) {
   return report::draw(chart);
 }
 
+std::string given_rates(const StudySummary& s) {
+  report::Table t;
+  t.head = {"arm (learning rate, given)"};
+  for (const AtBudget& b : s.arms[s.baseline].budgets)
+    t.head.push_back(text(fixed(double(b.tokens) / 1e6, 2), " M bytes"));
+  for (const ArmSummary& a : s.arms) {
+    t.rows.push_back({{a.arm}});
+    for (const AtBudget& b : a.budgets) t.rows.back().push_back({shortest(*b.rate), *b.rate, true});
+  }
+  return report::paragraph("Not tuned here: each arm has rates that were given.") + report::draw(t);
+}
+
 std::string rates(const StudySummary& s) {
   const Tuning& how = s.config.tuning;
+  if (!how.given.empty()) return given_rates(s);
   if (!how.seeds)
     return report::paragraph(
         text("Not tuned: every arm has the learning rate ", shortest(s.config.train.learning_rate), "."));
   std::string html;
   for (std::size_t n = 0; n < how.budgets.size(); ++n) html += tried_rates(s, n);
-  std::string others = how.budgets == s.config.budgets
-                           ? ""
-                           : "A budget that was not tuned takes the rate of the nearest that was";
-  if (!others.empty() && how.decline != 0)
-    others += text(", divided by (times its steps) to the power of ", shortest(how.decline));
-  if (!others.empty()) others += ". ";
+  const std::string others = how.budgets == s.config.budgets
+                                 ? ""
+                                 : "A budget that was not tuned takes the rate of the nearest that was. ";
   return html +
          report::paragraph(text(others, "The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1),
                                 " of ", fixed(s.flops / 1e12, 1), " TFLOP of training in this study."));

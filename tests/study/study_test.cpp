@@ -331,7 +331,7 @@ TEST_F(Study, EachBudgetHasTheRateThatWasChosenForIt) {
     found.emplace(plan.key, result(plan, nats));
   };
   const auto rate = [&](double share) {
-    return rate_at(config_.tuning, tuned(config_, c, arm, found), share);
+    return followed(tuned(config_, c, arm, found), share).chosen;
   };
   for (const double r : config_.tuning.rates) try_rate(1, r, std::abs(std::log(r / 0.008)));
   EXPECT_EQ(rate(1), 0.008);
@@ -341,14 +341,33 @@ TEST_F(Study, EachBudgetHasTheRateThatWasChosenForIt) {
   try_rate(0.25, 0.032, 3);
   EXPECT_EQ(rate(0.25), 0.016);
   EXPECT_EQ(rate(0.0625), 0.016) << "as the nearest";
-  config_.tuning.decline = 0.5;
-  EXPECT_DOUBLE_EQ(*rate(0.0625), 0.032);
-  EXPECT_EQ(rate(0.25), 0.016);
   for (const RunPlan& run : plan_runs(config_, c, found)) {
     if (run.arm != arm.print() || tunes(run)) continue;
     EXPECT_EQ(run.learning_rate, *rate(double(run.steps) / double(config_.train.steps))) << run.steps;
   }
   EXPECT_EQ(to_come(config_, c, found).runs, 3u * std::size_t(config_.seeds) * (config_.arms.size() - 1));
+}
+
+TEST_F(Study, RatesThatAreGivenAreThoseOfTheArmAndTheBudget) {
+  const Corpus c = corpus();
+  config_.budgets = {0.25, 1};
+  config_.tuning.seeds = 0;
+  for (std::size_t i = 0; i < 2 * config_.arms.size(); ++i)
+    config_.tuning.given.push_back(0.001 * double(i + 1));
+  config_.check();
+  const std::vector<RunPlan> runs = plan_runs(config_, c, {});
+  EXPECT_EQ(runs.size(), 2 * config_.arms.size() * std::size_t(config_.seeds));
+  for (const RunPlan& run : runs) {
+    const auto arm = std::find(config_.arms.begin(), config_.arms.end(), Arm(run.arm)) - config_.arms.begin();
+    const bool largest = run.steps == config_.train.steps;
+    EXPECT_EQ(run.learning_rate, 0.001 * double(2 * arm + largest + 1)) << run.arm << " " << run.steps;
+  }
+  config_.tuning.given.pop_back();
+  EXPECT_THROW(config_.check(), Error) << "one is missing";
+  config_.tuning.given.clear(), config_.check();
+  config_.tuning.given.assign(2 * config_.arms.size(), 0.001);
+  config_.tuning.seeds = 1;
+  EXPECT_THROW(config_.check(), Error) << "tuned and given";
 }
 
 TEST_F(Study, WhatTuningTriedStandsInTheResults) {

@@ -60,6 +60,20 @@ std::vector<RunPlan> tuning_runs(const StudyConfig& c, const Data& data,
   return all;
 }
 
+// What an arm has where nothing is tuned.
+std::vector<Tuned> untuned(const StudyConfig& c, const Arm& arm) {
+  if (c.tuning.given.empty()) return {{1, {}, {}, c.train.learning_rate, false}};
+  const auto before = std::size_t(std::find(c.arms.begin(), c.arms.end(), arm) - c.arms.begin());
+  std::vector<Tuned> all;
+  for (std::size_t b = 0; b < c.budgets.size(); ++b)
+    all.push_back({c.budgets[b], {}, {}, c.tuning.given.at(before * c.budgets.size() + b), false});
+  return all;
+}
+
+bool has_rate(const std::vector<Tuned>& rates, double rate) {
+  return std::any_of(rates.begin(), rates.end(), [&](const Tuned& t) { return t.chosen == rate; });
+}
+
 }  // namespace
 
 Trial tuning_trial(const StudyConfig& c, const Arm& arm, double share, double rate, std::int64_t n) {
@@ -95,7 +109,7 @@ RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial)
 }
 
 std::vector<Tuned> tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found& found) {
-  if (!c.tuning.seeds) return {{1, {}, {}, c.train.learning_rate, false}};
+  if (!c.tuning.seeds) return untuned(c, arm);
   std::vector<Tuned> all;
   for (const double share : c.tuning.budgets) all.push_back(tuned_at(c, data, arm, share, found));
   return all;
@@ -108,7 +122,7 @@ std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Fou
   for (std::int64_t seed = 1; seed <= c.seeds; ++seed) {
     for (auto share = c.budgets.rbegin(); share != c.budgets.rend(); ++share) {
       for (std::size_t a = 0; a < c.arms.size(); ++a) {
-        if (const auto rate = rate_at(c.tuning, rates[a], *share))
+        if (const auto rate = followed(rates[a], *share).chosen)
           all.push_back(plan_of(c, data, {c.arms[a].print(), seed, steps_at(c, c.arms[a], *share), *rate}));
       }
     }
@@ -121,7 +135,7 @@ Work to_come(const StudyConfig& c, const Data& data, const Found& found) {
   for (const Arm& arm : c.arms) {
     const std::vector<Tuned> rates = tuned(c, data, arm, found);
     for (const double share : c.budgets) {
-      if (rate_at(c.tuning, rates, share)) continue;
+      if (followed(rates, share).chosen) continue;
       work.runs += std::size_t(c.seeds), work.steps += double(c.seeds * steps_at(c, arm, share));
     }
   }
@@ -156,7 +170,7 @@ std::optional<RunPlan> same_here(const StudyConfig& c, const Data& data, const R
   for (const Arm& arm : c.arms) {
     if (arm.print() != shown.arm) continue;
     if (shown.seed > c.seeds && (!tunes(shown) || shown.seed >= kTuningSeeds + c.tuning.seeds)) return {};
-    if (!c.tuning.seeds && shown.learning_rate != c.train.learning_rate) return {};
+    if (!c.tuning.seeds && !has_rate(untuned(c, arm), shown.learning_rate)) return {};
     const RunPlan here = plan_of(c, data, shown);
     if (here.asked == shown.asked) return here;
   }

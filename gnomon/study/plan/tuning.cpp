@@ -49,10 +49,4 @@ const Tuned& followed(const std::vector<Tuned>& tuned, double share) {
                            [&](const Tuned& a, const Tuned& b) { return far(a) < far(b); });
 }
 
-std::optional<double> rate_at(const Tuning& how, const std::vector<Tuned>& tuned, double share) {
-  const Tuned& t = followed(tuned, share);
-  if (!t.chosen || share == t.share || !how.seeds) return t.chosen;
-  return *t.chosen * std::pow(share / t.share, -how.decline);
-}
-
 }  // namespace gnomon

@@ -29,8 +29,6 @@ struct Tuned {
 Tuned tune(const Tuning& how, std::span<const TriedRate> found);
 
 // Of what was chosen at each of how.budgets, that which a budget of the study follows: the nearest in ratio, the smaller of two.
-// And the rate which it has; nullopt: it is not chosen yet.
 const Tuned& followed(const std::vector<Tuned>& tuned, double share);
-std::optional<double> rate_at(const Tuning& how, const std::vector<Tuned>& tuned, double share);
 
 }  // namespace gnomon

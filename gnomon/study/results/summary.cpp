@@ -41,7 +41,7 @@ class Collected {
     for (const Tuned& t : a.rates) add_tuning(arm, t, a);
     for (const double share : config_.budgets) {
       AtBudget b;
-      b.share = share, b.rate = rate_at(config_.tuning, a.rates, share);
+      b.share = share, b.rate = followed(a.rates, share).chosen;
       b.at_edge = followed(a.rates, share).at_edge;
       const std::int64_t steps = steps_at(config_, arm, share);
       b.tokens = steps * config_.train.batch * config_.model.length;

@@ -77,7 +77,7 @@ void StudyConfig::check_settings() const {
   within("study.checkpoint_seconds", checkpoint_seconds, 0, 1e9);
   within("tune.seeds", double(tuning.seeds), 0, 1000);
   rising("tune.budgets", tuning.budgets, 1);
-  within("tune.decline", tuning.decline, 0, 2);
+  for (const double rate : tuning.given) within("tune.given", rate, 1e-9, 1e3);
   if (!tuning.rates.empty()) rising("tune.rates", tuning.rates, 1e3);
   within("evaluate.windows", double(windows), 1, 1e6);
   within("evaluate.points", double(points), 1, 1e5);
@@ -97,6 +97,13 @@ void StudyConfig::check() const {
   if (tuning.seeds && tuning.rates.size() < 2)
     throw Error(Fault::usage, text("tune.rates: found ", counted(tuning.rates.size(), "rate"),
                                    ", tuning needs at least two"));
+  if (tuning.seeds && !tuning.given.empty())
+    throw Error(Fault::usage, "tune.given: these rates are for a study that tunes none; set tune.seeds = 0");
+  if (!tuning.given.empty() && tuning.given.size() != arms.size() * budgets.size())
+    throw Error(Fault::usage,
+                text("tune.given: found ", counted(tuning.given.size(), "rate"), ", ",
+                     counted(arms.size(), "arm"), " with ", counted(budgets.size(), "budget"), " each need ",
+                     arms.size() * budgets.size()));
   train.check();
   check_arms();
 }

@@ -104,10 +104,10 @@ std::vector<Field> fields(StudyConfig& c) {
        "shares of train.steps at which rates are tried; a budget of the study has the rate of the nearest "
        "one",
        &c.tuning.budgets},
-      {"tune.decline",
-       "with n times the steps of that nearest one, the rate is divided by n to this power; 0: it is the "
-       "same",
-       &c.tuning.decline},
+      {"tune.given",
+       "with tune.seeds = 0: the rates of each arm in turn, one for each of study.budgets; empty = all have "
+       "train.learning_rate",
+       &c.tuning.given},
   };
   for (Field& f : fields(static_cast<RunSettings&>(c))) all.push_back(f);
   all.push_back({"prediction",

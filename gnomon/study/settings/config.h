@@ -45,12 +45,12 @@ Architecture model_of(const RunSettings& settings, const Spec& spec);
 RunSettings settings_of(const Arm& arm, const RunSettings& baseline_settings, const Spec& baseline);
 
 // The learning rates of every arm: tried on seeds of their own, chosen on validation text. A budget of the study has the rate
-// that was chosen at the nearest budget of the tuning, divided by (how many times its steps)^decline.
+// that was chosen at the nearest budget of the tuning.
 struct Tuning {
   std::vector<double> rates;          // rising; extended where the best is at an edge (tuning.h)
-  std::int64_t seeds = 1;             // 0: no tuning
+  std::int64_t seeds = 1;             // 0: no tuning; all have train.learning_rate, or what is given
   std::vector<double> budgets{0.25};  // shares of train.steps, rising
-  double decline = 0;
+  std::vector<double> given{};        // without tuning: of each arm, each at every budget of the study
 };
 
 // Everything that fixes a study: the values of study.toml. Sizes of the model and the training that are 0 follow from `minutes`
