@@ -109,3 +109,11 @@ def test_links_of_a_page_lead_somewhere(page):
 def test_the_glossary_is_linked_from_the_pages_that_use_its_words():
     linked = {anchor for page in PAGES for anchor in re.findall(r"glossary\.md#([\w-]+)", page.read_text())}
     assert linked <= anchors(ROOT / "docs" / "glossary.md") and len(linked) >= 12
+
+
+def test_what_the_short_answer_says_of_training_is_what_the_study_of_sizes_found():
+    found = {n["key"]: n for n in json.loads((ROOT / "gnomon" / "claims" / "evidence" / "scaling.json").read_text())["numbers"]}
+    assert "has a lower loss after a short training. After a long one the two are not told apart." in README
+    for share in ("0.25", "0.5"):
+        short, long = (found[f"2x64.concat_sinusoidal_share_{share}.at.{after}"] for after in (5, 80))
+        assert short["value"] + short["half_width"] < 0 and abs(long["value"]) < long["half_width"]

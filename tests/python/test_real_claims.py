@@ -126,14 +126,15 @@ def test_records_are_written_by_the_script(bert, text, tmp_path):
     assert len(written["numbers"]) == len(before)
 
 
-def test_the_study_of_adding_is_recorded_from_the_page_of_findings(tmp_path):
-    written = json.loads((run_evidence(tmp_path / "copy", ROOT / "docs" / "findings.md") / "add-vs-concat.json").read_text())
-    assert written == json.loads((EVIDENCE / "add-vs-concat.json").read_text())
+def test_the_study_of_sizes_is_recorded_from_its_archive(tmp_path):
+    gnomon("study", "report", "--from", ROOT / "docs" / "results" / "scaling.json", tmp_path / "scaling", check=0)
+    written = json.loads((run_evidence(tmp_path / "copy", tmp_path / "scaling" / "results.json") / "scaling.json").read_text())
+    assert written == json.loads((EVIDENCE / "scaling.json").read_text())
     numbers = {number["key"]: number for number in written["numbers"]}
-    assert {key.rpartition(".")[2] for key in numbers} >= {"0625", "25", "1"}
-    row, *_ = re.findall(r"^\| concat\(sinusoidal\) \|.*", (ROOT / "docs" / "findings.md").read_text().split("preset add-vs-concat")[1], re.M)
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    least, half_width = (float(x.replace("−", "-")) for x in cells[3].split(" ± "))
-    assert (numbers["concat_sinusoidal.1"]["value"], numbers["concat_sinusoidal.1"]["half_width"]) == (least, half_width)
-    assert numbers["loss.concat_sinusoidal.0.25"]["value"] == float(cells[7])
-    assert numbers["concat_sinusoidal.1"]["n"] == 5
+    archived = next(s for s in json.loads((ROOT / "docs" / "results" / "scaling.json").read_text())["studies"] if s["name"] == "2x64")
+    losses = {(run["arm"], run["seed"]): run["nats"] for run in archived["runs"] if run["seed"] < 1001 and run["steps"] == 20768}
+    rope = [losses["rope", seed] - losses["sinusoidal", seed] for seed in range(1, 6)]
+    assert numbers["2x64.rope.at.80"]["value"] == pytest.approx(sum(rope) / 5, abs=1e-5)
+    assert numbers["2x64.rope.at.80"]["n"] == 5 and numbers["2x64.megabytes.at.80"]["value"] == pytest.approx(20768 * 512 / 1e6, rel=1e-5)
+    assert len([key for key in numbers if key.startswith("2x32.rope.at.")]) == 3
+

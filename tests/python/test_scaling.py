@@ -21,13 +21,13 @@ arms = ["none", "rope", "alibi"]
 baseline = "none"
 [tune]
 seeds = 0
+given = [0.012, 0.011, 0.01, 0.013, 0.012, 0.011, 0.01, 0.009, 0.008]
 [model]
 layers = 1
 heads = 2
 length = 16
 [train]
 batch = 4
-learning_rate = 0.01
 [evaluate]
 lengths = [1]
 score = 8

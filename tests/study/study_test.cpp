@@ -330,9 +330,7 @@ TEST_F(Study, EachBudgetHasTheRateThatWasChosenForIt) {
     const RunPlan plan = plan_of(config_, c, tuning_trial(config_, arm, share, rate, 0));
     found.emplace(plan.key, result(plan, nats));
   };
-  const auto rate = [&](double share) {
-    return followed(tuned(config_, c, arm, found), share).chosen;
-  };
+  const auto rate = [&](double share) { return followed(tuned(config_, c, arm, found), share).chosen; };
   for (const double r : config_.tuning.rates) try_rate(1, r, std::abs(std::log(r / 0.008)));
   EXPECT_EQ(rate(1), 0.008);
   EXPECT_EQ(rate(0.25), std::nullopt) << "which waits for trainings of its own length";

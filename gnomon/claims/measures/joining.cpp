@@ -225,6 +225,10 @@ Finding costs_of_joining(Experiment& experiment) {
          2 * d * d + d, 0, 0);
   f.near("split_saves", "parameters that concat within the width saves", parameters[0] - parameters[1],
          256 * 16, 0, 0);
+  for (std::size_t n = 1; n < arms.size(); ++n)
+    f.estimate(text("loss.", arms[n].spec),
+               text("loss of ", arms[n].spec, " minus loss of the sum (nats per byte)"),
+               loss_difference(experiment, arms[n], arms.front()));
   const double saves = 100 * (1 - parameters[1] / parameters[0]),
                adds = 100 * (parameters[2] / parameters[0] - 1);
   f.number("saves_percent", "parameters that concat within the width saves, percent of the sum's", saves, 1);

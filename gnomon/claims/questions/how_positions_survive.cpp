@@ -177,10 +177,12 @@ struct ByLayer {
   ByLayer(std::int64_t layers, std::size_t seeds)
       : r2(std::size_t(layers), std::vector<double>(seeds)), cost(r2) {}
 };
-std::vector<double> over_layers(const std::vector<std::vector<double>>& by_layer) {
+// The mean over the first half of the layers: after these, others are left to write again what was taken.
+std::vector<double> over_first_half(const std::vector<std::vector<double>>& by_layer) {
+  const std::size_t half = by_layer.size() / 2;
   std::vector<double> mean(by_layer.front().size(), 0.0);
-  for (const auto& seeds : by_layer) {
-    for (std::size_t s = 0; s < seeds.size(); ++s) mean[s] += seeds[s] / double(by_layer.size());
+  for (std::size_t l = 0; l < half; ++l) {
+    for (std::size_t s = 0; s < mean.size(); ++s) mean[s] += by_layer[l][s] / double(half);
   }
   return mean;
 }
@@ -272,9 +274,17 @@ std::vector<report::Figure> operation_pictures(const std::vector<Operated>& all)
       {"layer after which it is cut", false, {1, 2, 3, 4, 5, 6, 7, 8}},
       {"R² of the position at the end"},
       {}},
+      means{"Removing the position's means once, 8 layers",
+            "R² of the position after the last layer, if the mean of every position is taken out of what "
+            "enters one layer; mean over seeds.",
+            {"layer after which they are removed", false, {1, 2, 3, 4, 5, 6, 7, 8}},
+            {"R² of the position at the end"},
+            {}},
       cost{"Taking the position out of the stream",
            "Loss with the position's directions erased from the input of one layer of 8, minus the loss "
-           "intact. The same for other directions with as much variance; mean over seeds.",
+           "intact. The same for other directions with as much variance, or as nearly as there are such; "
+           "mean over "
+           "seeds.",
            {"layer before which they are erased", false, {1, 2, 3, 4, 5, 6, 7, 8}},
            {"nats"},
            {}};
@@ -282,54 +292,56 @@ std::vector<report::Figure> operation_pictures(const std::vector<Operated>& all)
   int style = 0;
   for (const Operated& o : all) {
     const std::string name = arm(o.spec, o.causal);
-    report::Series end{name, {}, style, false, true}, own{name, {}, style, false, true},
-        others{name + ", others", {}, style + 4};
+    report::Series end{name, {}, style, false, true}, kept{name, {}, style, false, true},
+        own{name, {}, style, false, true}, others{name + ", others", {}, style + 4};
     for (std::size_t l = 0; l < o.cut.r2.size(); ++l) {
       const double at = double(l + 1);
       const Estimate cut_cost = mean_interval(o.cut.cost[l]), erased = mean_interval(o.erased.own.cost[l]),
                      random = mean_interval(o.erased.random.cost[l]),
                      matched = mean_interval(o.erased.matched.cost[l]);
       end.points.emplace_back(at, mean_interval(o.cut.r2[l]).mean);
+      kept.points.emplace_back(at, mean_interval(o.removed.r2[l]).mean);
       own.points.emplace_back(at, erased.mean), others.points.emplace_back(at, matched.mean);
-      rows.push_back({text(name, ", layer ", l + 1),
-                      {end.points.back().second, cut_cost.mean, o.erased.directions[l], o.erased.share[l],
-                       erased.mean, erased.half_width, matched.mean, matched.half_width, random.mean,
-                       mean_interval(o.erased.own.r2[l]).mean}});
+      rows.push_back(
+          {text(name, ", layer ", l + 1),
+           {end.points.back().second, cut_cost.mean, kept.points.back().second, o.erased.directions[l],
+            o.erased.share[l], erased.mean, erased.half_width, matched.mean, matched.half_width, random.mean,
+            mean_interval(o.erased.own.r2[l]).mean}});
     }
-    cut.series.push_back(std::move(end)), cost.series.push_back(std::move(own)),
-        cost.series.push_back(std::move(others));
+    cut.series.push_back(std::move(end)), means.series.push_back(std::move(kept)),
+        cost.series.push_back(std::move(own)), cost.series.push_back(std::move(others));
     ++style;
   }
-  return {cut, cost,
+  return {cut, means, cost,
           table({{"8 layers", "cut after it: R² at the end", "cut: loss added (nats)",
-                  "directions erased before it", "their share of the variance", "erased: loss added (nats)",
-                  "±", "others of equal variance: loss added (nats)", "±", "random ones: loss added (nats)",
-                  "erased: R² at the end"},
+                  "means removed after it: R² at the end", "directions erased before it",
+                  "their share of the variance", "erased: loss added (nats)", "±",
+                  "others of equal variance or nearly: loss added (nats)", "±",
+                  "random ones: loss added (nats)", "erased: R² at the end"},
                  rows,
                  3})};
 }
 
-// The numbers of one operated arm; `intact` is R² after the last layer, by seed.
+// The numbers of one operated arm; `intact` is R² after the last layer, by seed. What is removed is judged after the first half
+// of the layers, so that others are left to write it again. Directions are judged before the first layer: further up those of
+// the position hold so much of the variance that no others hold as much.
 void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& intact) {
   const std::string at = text("8 layers, ", arm(o.spec, o.causal)),
                     key = text("8.", o.spec, o.causal ? ".causal." : ".encoder.");
-  const auto cut = over_layers(o.cut.r2), removed = over_layers(o.removed.r2),
-             own = over_layers(o.erased.own.cost), random = over_layers(o.erased.random.cost),
-             matched = over_layers(o.erased.matched.cost);
-  f.estimate(key + "cuts", at + ": R² at the end, cut after one layer, mean over layers", mean_interval(cut),
-             3);
-  f.estimate(key + "cut_off", at + ": R² at the end intact minus R² cut after one layer, mean over layers",
-             paired_interval(intact, cut), 3);
+  const auto cut = over_first_half(o.cut.r2), removed = over_first_half(o.removed.r2);
+  const auto &own = o.erased.own.cost.front(), &random = o.erased.random.cost.front(),
+             &matched = o.erased.matched.cost.front();
+  f.estimate(key + "cuts", at + ": R² at the end, cut after one of the first four layers, mean",
+             mean_interval(cut), 3);
   f.estimate(key + "removed",
-             at + ": R² at the end, the position's means removed after one layer, mean over layers",
+             at + ": R² at the end, the position's means removed after one of the first four layers, mean",
              mean_interval(removed), 3);
-  f.estimate(key + "carried",
-             at + ": R² at the end intact minus R² with the position's means removed after one layer",
+  f.estimate(key + "carried", at + ": R² at the end intact minus R² with these means removed",
              paired_interval(intact, removed), 3);
   f.estimate(key + "removed_cost", at + ": loss with these means removed minus loss intact (nats)",
-             mean_interval(over_layers(o.removed.cost)), 3);
+             mean_interval(over_first_half(o.removed.cost)), 3);
   f.estimate(key + "erased",
-             at + ": loss with the position's directions erased minus loss intact, mean over layers (nats)",
+             at + ": loss with the position's directions erased before layer 1 minus loss intact (nats)",
              mean_interval(own), 3);
   f.estimate(key + "erased_matched",
              at + ": loss with as many others of equal variance erased minus loss intact (nats)",
@@ -340,8 +352,13 @@ void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& 
   f.estimate(key + "use",
              at + ": cost of the position's directions minus cost of others of equal variance (nats)",
              paired_interval(own, matched), 3);
-  f.estimate(key + "erased_end", at + ": R² at the end with the directions erased, mean over layers",
-             mean_interval(over_layers(o.erased.own.r2)), 3);
+  f.estimate(key + "erased_end", at + ": R² at the end with the directions erased before layer 1",
+             mean_interval(o.erased.own.r2.front()), 3);
+  const auto& share = o.erased.share;
+  f.number(key + "erased_share", at + ": share of the variance in these directions before layer 1",
+           share.front(), 2);
+  f.number(key + "erased_share_later", at + ": the least such share before a later layer",
+           *std::min_element(share.begin() + 1, share.end()), 2);
 }
 
 Finding survive(Experiment& experiment) {

@@ -173,8 +173,8 @@ Finding takes_load(Experiment& experiment) {
                text("share of the training saved to reach the final loss of `none`, ", spec),
                mean_interval(saved_by(experiment, spec)), 3);
   }
-  const Recipe with = experiment.language("rope"), without = experiment.language("none");
-  f.estimate("gain", "loss with RoPE minus loss without positions (nats per byte)",
+  const Recipe with = experiment.language("sinusoidal"), without = experiment.language("none");
+  f.estimate("gain", "loss with the sinusoid minus loss without positions (nats per byte)",
              loss_difference(experiment, with, without));
   f.estimate("gain_quarter", "the same difference after a quarter of the training (nats per byte)",
              loss_difference_at(experiment, with, without, .25));

@@ -100,10 +100,9 @@ void StudyConfig::check() const {
   if (tuning.seeds && !tuning.given.empty())
     throw Error(Fault::usage, "tune.given: these rates are for a study that tunes none; set tune.seeds = 0");
   if (!tuning.given.empty() && tuning.given.size() != arms.size() * budgets.size())
-    throw Error(Fault::usage,
-                text("tune.given: found ", counted(tuning.given.size(), "rate"), ", ",
-                     counted(arms.size(), "arm"), " with ", counted(budgets.size(), "budget"), " each need ",
-                     arms.size() * budgets.size()));
+    throw Error(Fault::usage, text("tune.given: found ", counted(tuning.given.size(), "rate"), ", ",
+                                   counted(arms.size(), "arm"), " with ", counted(budgets.size(), "budget"),
+                                   " each need ", arms.size() * budgets.size()));
   train.check();
   check_arms();
 }

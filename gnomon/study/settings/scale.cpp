@@ -101,8 +101,8 @@ std::vector<std::string> derivation(const StudyConfig& asked, const Scaled& foun
   say(!asked.train.batch, "train.batch = ", c.train.batch, ": the same for every size");
   std::string rates;
   for (const double rate : c.tuning.rates) rates += (rates.empty() ? "" : ", ") + shortest(rate);
-  say(c.tuning.seeds && asked.tuning.rates.empty(), "tune.rates = ", rates, ": around the rate that suits width ",
-      c.model.width);
+  say(c.tuning.seeds && asked.tuning.rates.empty(), "tune.rates = ", rates,
+      ": around the rate that suits width ", c.model.width);
   const std::string takes = shortest(std::stod(fixed(found.minutes(), found.minutes() < 1 ? 2 : 0)));
   say(asked.train.steps && (layers || width), "train.steps = ", c.train.steps,
       " is set, so the study takes about ", takes, takes == "1" ? " minute" : " minutes", " instead of ",
