@@ -31,6 +31,7 @@ struct ClaimsFolder {
 struct ClaimsSummary {
   ClaimsConfig config;
   std::string text_sha256;  // empty without a text
+  std::string rules{};      // "sha256 ..." of those by which an archive was measured; empty: today's
   std::vector<Answered> answers;
   std::size_t differing;  // verdicts that are not the recorded ones
   std::int64_t seeds;

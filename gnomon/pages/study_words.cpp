@@ -254,7 +254,7 @@ std::string_view where_compared(const StudySummary& s) {
 }
 
 std::vector<std::string> study_answers(const StudySummary& s) {
-  if (s.arms.front().largest().runs.empty()) return {};
+  if (s.arms.front().largest().runs.empty()) return {"No training of the largest budget has finished yet."};
   std::vector<std::string> all;
   const auto add = [&](std::vector<std::string> more) { all.insert(all.end(), more.begin(), more.end()); };
   if (!inference(s)) all.push_back("One seed: no inference; the results below may be chance.");

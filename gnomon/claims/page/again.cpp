@@ -76,6 +76,7 @@ Again claims_again(std::string_view bytes, std::string_view where) {
   s.masked = recipe_of(all.member("budgets").member("encoder"), seeds);
   s.causal.learning_rate = all.member("rate").number();
   for (const auto& [spec, rate] : all.member("rates").members()) s.rates[std::string(spec)] = rate.number();
+  s.rules = all.member("rules").text();
   s.minutes = all.member("minutes").number(), s.trained = all.member("trained").whole(0, kMost);
   for (const JsonValue& run : all.member("diverged").list()) s.diverged.push_back(run.text());
   for (const JsonValue& claim : all.member("claims").list()) {

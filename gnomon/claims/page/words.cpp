@@ -116,7 +116,7 @@ std::string of_other_text(const OtherText& other, const ClaimsSummary& s) {
   }
   if (!both) return "";
   return text(" On ", other.what, ", they repeat ", same == both ? "" : text(same, " of "),
-              counted(both, "verdict"), " that intervals decide",
+              counted(both, "verdict"), " whose rule looks at intervals",
               others.empty() ? "" : text(". They give another verdict to ", others), ". The command was `",
               other.command, "`.",
               younger.empty() ? ""
@@ -151,6 +151,8 @@ std::string of_rules(const ClaimsSummary& s) {
   }
   std::string out =
       text("Rules and predictions are in docs/claims-rules.json (rules: sha256 ", rules_sha256(), ").");
+  if (!s.rules.empty() && s.rules != text("sha256 ", rules_sha256()))
+    out += text(" The numbers were measured under earlier ones (", s.rules, "), and are judged by these.");
   if (before)
     out += text(" They are no forecast of this run: a full run of the same claims, on ", earlier_run().what,
                 ", came before most of them. Of the ", before, " that it judged, ", asked,
@@ -414,8 +416,8 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
            family == 1 ? "1 verdict has" : text(family, " verdicts have"),
            " one. Holm's step-down method (Holm 1979) corrects them for their number at 5 %: ", kept,
            kept == 1 ? " survives" : " survive",
-           ". The rule gives the verdict. It reads “leaning” if it does not survive the correction, or if "
-           "another text gives another verdict."));
+           ". The rule gives the verdict. It reads “leaning” if an interval decides it that does not "
+           "survive the correction, or if another text gives another verdict."));
   return out;
 }
 
