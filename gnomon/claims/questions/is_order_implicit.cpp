@@ -93,7 +93,7 @@ Finding implicit(Experiment& experiment) {
              "causal, 2 layers: loss without positions minus loss with a learned table (nats per byte)",
              loss_difference(experiment, experiment.language("none"), experiment.language("learned")));
   const Recipe deepest = experiment.language("none", 8);
-  const Sample sample = experiment.held_out(deepest, experiment.quick ? 60 : 300);
+  const Sample sample = experiment.held_out(deepest, experiment.quick ? 24 : 240);
   std::vector<double> embedding, best, untrained, order;
   for (const Outcome& o : experiment.models(deepest)) {
     const Read r = read_positions(o, sample);

@@ -259,7 +259,8 @@ double mean_of(const std::vector<double>& v) { return mean_interval(v).mean; }
 Finding identifiable(Experiment& experiment) {
   Finding f;
   const Recipe r = experiment.language("sinusoidal");
-  Sample sample = experiment.held_out(r, experiment.quick ? 100 : 200);
+  const Sample in_order = experiment.held_out(r, experiment.quick ? 100 : 200);
+  Sample sample = in_order;
   const Random random(5, "mixed letters");  // letters without their neighbours, which would not average out
   for (std::size_t n = sample.inputs.size() - 1; n > 0; --n)
     std::swap(sample.inputs[n], sample.inputs[random.below(n, n + 1)]);
@@ -268,9 +269,9 @@ Finding identifiable(Experiment& experiment) {
       "Every head of the first layer of every model. The small dot is the same matrix turned at random.",
       "share of the variance of e'Mf that the offset explains",
       {}};
-  std::vector<double> correlation, offset, chance, start;
+  std::vector<double> correlation, running, offset, chance, start;
   for (const Outcome& o : experiment.models(r)) {
-    correlation.push_back(least_correlation(o, sample));
+    correlation.push_back(least_correlation(o, sample)), running.push_back(least_correlation(o, in_order));
     const OffsetShares s = offset_shares(o, sample, experiment.draws(40));
     for (std::size_t h = 0; h < s.found.size(); ++h)
       chart.rows.push_back(
@@ -283,6 +284,7 @@ Finding identifiable(Experiment& experiment) {
                  before = mean_interval(start);
   f.estimate("correlation",
              "correlation of the averaged logits with the position's terms, lowest of the heads", least, 3);
+  f.estimate("in_text", "the same, over windows of text in its own order", mean_interval(running), 3);
   f.estimate("offset", "share of e'Mf that the offset explains, mean over heads", found, 3);
   f.estimate("offset_null", "share of e'Mf that the offset explains, M turned at random", null, 3);
   f.estimate("offset_more", "share that the offset explains minus that with M turned at random", more, 3);
