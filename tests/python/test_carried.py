@@ -33,11 +33,14 @@ def test_the_cost_is_what_the_rule_loses_on_a_known_valley(tmp_path, larger, cos
     assert f"small to large, 20 bytes a parameter, 1 arms: mean {cost:.4f}, most {cost:.4f} nats" in told
 
 
-def test_a_rate_is_that_of_the_smaller_width_times_their_ratio(tmp_path):
+@pytest.mark.parametrize("layers, rate", [(2, "0.0012"), (8, "0.0006")])  # 0.0048 · 32 / 128, and half of it
+def test_a_rate_is_in_proportion_to_one_over_width_and_the_root_of_layers(tmp_path, layers, rate):
     (tmp_path / "archive.json").write_text(json.dumps({"studies": [part("small", 32, 0.0048)]}))
-    target = part("large", 128, 1)["study"].replace("[study]", "[part.study]\nbudgets = [1]").replace("[train]", "[part.train]").replace("[model]", "[part.model]")
+    steps = 20 * (12 * layers * 128**2 + 512 * 128) // 512
+    study = re.sub(r"steps = \d+", f"steps = {steps}", part("large", 128, 1)["study"]).replace("layers = 2", f"layers = {layers}")
+    target = study.replace("[study]", "[part.study]\nbudgets = [1]").replace("[train]", "[part.train]").replace("[model]", "[part.model]")
     (tmp_path / "plan.toml").write_text("[[part]]\nname = 'large'\n" + target)
-    assert "0.0012,  # rope" in carried(tmp_path / "archive.json", "small", tmp_path / "plan.toml", "large")  # 0.0048 · 32 / 128
+    assert f"{rate},  # rope" in carried(tmp_path / "archive.json", "small", tmp_path / "plan.toml", "large")
 
 
 @pytest.mark.parametrize("name", ["4x96", "4x192"])

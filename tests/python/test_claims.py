@@ -54,6 +54,14 @@ def test_the_documents_are_written_from_the_archive(tmp_path):
     assert drawn and (tmp_path / "claims.html").read_text().count("<figure") == len(drawn)
 
 
+def test_a_run_under_earlier_rules_says_so(tmp_path):
+    archive = (ROOT / "docs" / "results" / "claims.json").read_text()
+    before = "sha256 " + 64 * "0"
+    (tmp_path / "claims.json").write_text(archive.replace(json.loads(archive)["rules"], before))
+    gnomon("claims", "--from", tmp_path / "claims.json", "--out", tmp_path, check=0)
+    assert f"measured under earlier ones ({before}), and are judged by these." in (tmp_path / "claims.md").read_text()
+
+
 def rules_hash():
     return hashlib.sha256((ROOT / "docs" / "claims-rules.json").read_bytes()).hexdigest()
 

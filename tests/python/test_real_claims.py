@@ -6,6 +6,7 @@ import subprocess
 
 import numpy
 import pytest
+from scipy.stats import ttest_rel
 from conftest import ROOT, gnomon, tiny_bert
 from test_inspect import bfloat16_tensors
 
@@ -137,4 +138,6 @@ def test_the_study_of_sizes_is_recorded_from_its_archive(tmp_path):
     assert numbers["2x64.rope.at.80"]["value"] == pytest.approx(sum(rope) / 5, abs=1e-5)
     assert numbers["2x64.rope.at.80"]["n"] == 5 and numbers["2x64.megabytes.at.80"]["value"] == pytest.approx(20768 * 512 / 1e6, rel=1e-5)
     assert len([key for key in numbers if key.startswith("2x32.rope.at.")]) == 3
-
+    least, most = ttest_rel(*([losses[arm, seed] for seed in range(1, 6)] for arm in ("concat(sinusoidal, share=0.25)", "add(sinusoidal, amplitude=3)"))).confidence_interval()
+    less = numbers["2x64.quarter_less_loud.at.80"]
+    assert (less["value"] - less["half_width"], less["value"] + less["half_width"]) == pytest.approx((least, most), abs=1e-5)
