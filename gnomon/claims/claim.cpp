@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lens/table.h"
 
 namespace gnomon::claims {
 
@@ -20,6 +21,14 @@ std::span<const Question* const> questions() {
 #undef QUESTION
   };
   return all;
+}
+
+report::HeatMap picture_of_table(std::string title, std::string note, std::string_view spec, std::size_t rows,
+                                 std::size_t channels) {
+  const auto T = std::int64_t(rows), C = std::int64_t(channels);
+  Matrix table = position_table(spec, {C, 1, C, T, true}, T);
+  return {std::move(title), std::move(note),         "channel",        "position", rows,
+          channels,         std::move(table.values), std::string(spec)};
 }
 
 Record::Record(Claim claim) { claim.question->claims.push_back(std::move(claim)); }

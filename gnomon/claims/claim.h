@@ -29,6 +29,10 @@ struct Finding {
   bool fits() const;  // every number that was asked for something
 };
 
+// A picture of position vectors (rows, channels), which an archive keeps as their spec. Throws as position_table() does.
+report::HeatMap picture_of_table(std::string title, std::string note, std::string_view spec, std::size_t rows,
+                                 std::size_t channels);
+
 // What a verdict rests on. An argument or a citation gives the recorded verdict as long as what is asked of the numbers
 // comes out; models that were trained beside it are shown and move nothing.
 enum class Basis { measurement, argument, citation };

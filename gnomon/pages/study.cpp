@@ -327,23 +327,18 @@ std::string training(const StudySummary& s) {
 }
 
 std::string within_window(const StudySummary& s) {
-  constexpr std::size_t kBin = 8;
   report::LineChart chart{
       "Loss by position in the window",
-      text("Means over ", kBin, " neighbouring positions, ", grouped(double(s.config.windows)), " held-out ",
-           s.config.windows == 1 ? "window" : "windows", " of the training length, and the seeds."),
+      text("Means over ", kNeighbours, " neighbouring positions, ", grouped(double(s.config.windows)),
+           " held-out ", s.config.windows == 1 ? "window" : "windows",
+           " of the training length, and the seeds."),
       {"position in the window, bytes"},
       {s.unit},
       {}};
   chart.series = all_arms(s, false, [&](const RunResult& r) {
     std::vector<std::pair<double, double>> p;
-    for (std::size_t t = 0; t < r.by_position.size(); t += kBin) {
-      double sum = 0, n = 0;
-      for (std::size_t k = t; k < std::min(t + kBin, r.by_position.size()); ++k) {
-        if (std::isfinite(r.by_position[k])) sum += r.by_position[k], n += 1;
-      }
-      p.emplace_back(double(t) + double(kBin - 1) / 2, n > 0 ? sum / n : std::nan(""));
-    }
+    for (const double mean : means_of_neighbours(r.by_position))
+      p.emplace_back(double(kNeighbours * p.size()) + double(kNeighbours - 1) / 2, mean);
     return p;
   });
   return report::draw(chart);

@@ -57,6 +57,8 @@ struct HeatMap {
   std::string title, note, x_label, y_label;
   std::size_t rows, columns;
   std::vector<double> values;  // (rows, columns)
+  std::string encoding =
+      {};  // values are position vectors of this spec: as JSON the map has it instead of them
 };
 std::string draw(const HeatMap& map);
 

@@ -37,7 +37,7 @@ void members(auto& v, IntervalChart& c) {
 }
 void members(auto& v, HeatMap& m) {
   v("title", m.title), v("note", m.note), v("x_label", m.x_label), v("y_label", m.y_label);
-  v("rows", m.rows), v("columns", m.columns), v("values", m.values);
+  v("rows", m.rows), v("columns", m.columns), v("values", m.values), v("encoding", m.encoding);
 }
 void members(auto& v, Clocks::Row& r) { v("name", r.name), v("angles", r.angles); }
 void members(auto& v, Clocks& c) {
@@ -137,7 +137,10 @@ void round_colours(std::vector<double>& values) {
   const double step = std::pow(10., 2 - std::floor(std::log10(most)));
   for (double& v : values) v = std::round(v * step) / step;
 }
-void round_colours(HeatMap& m) { round_colours(m.values); }
+void round_colours(HeatMap& m) {
+  if (!m.encoding.empty()) m.values.clear();
+  round_colours(m.values);
+}
 void round_colours(Maps& m) {
   for (Maps::Map& map : m.maps) round_colours(map.values);
 }
@@ -148,8 +151,8 @@ bool fits(const Table& t) {
   return std::ranges::all_of(t.rows, [&](const auto& row) { return row.size() == t.head.size(); });
 }
 bool fits(const HeatMap& m) {
-  return m.rows > 0 && m.columns > 0 && m.values.size() % m.rows == 0 &&
-         m.values.size() / m.rows == m.columns;
+  const bool all = m.rows > 0 && m.values.size() % m.rows == 0 && m.values.size() / m.rows == m.columns;
+  return m.columns > 0 && m.rows > 0 && (m.encoding.empty() ? all : m.values.empty());
 }
 bool fits(const Clocks& c) {
   return std::ranges::all_of(c.rows, [&](const auto& row) { return row.angles.size() == c.columns.size(); });

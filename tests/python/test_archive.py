@@ -57,8 +57,8 @@ def test_a_study_is_not_written_over_by_an_archive(study, archived):
     assert "found a study" in done.stderr
 
 
-@pytest.mark.parametrize("change, said", [(lambda a: a | {"schema": 9}, "schema"),
-                                          (lambda a: {"schema": 1}, "studies"),
+@pytest.mark.parametrize("change, said", [(lambda a: a | {"schema": 1}, "schema"),
+                                          (lambda a: {"schema": 2}, "studies"),
                                           (lambda a: a["studies"][0].update(name="../away") or a, "a name of a to z"),
                                           (lambda a: {**a, "studies": 2 * a["studies"]}, "the only study"),
                                           (lambda a: a["studies"][0].update(runs=[5]) or a, "a run is no object"),

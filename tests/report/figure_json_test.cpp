@@ -53,6 +53,18 @@ TEST(FigureJson, EveryMemberIsKept) {
   }
 }
 
+TEST(FigureJson, PositionVectorsAreKeptAsTheirSpec) {
+  HeatMap map{"Map", "", "channel", "position", 1, 2, {0, 1}, "sinusoidal"};
+  const StrictJson json = figure_json(map);
+  EXPECT_TRUE(json["values"].empty());
+  const HeatMap back = std::get<HeatMap>(read(json.dump()));
+  EXPECT_EQ(std::tuple(back.encoding, back.rows, back.columns, back.values.size()),
+            std::tuple("sinusoidal", 1, 2, 0));
+  StrictJson both = json;
+  both["values"] = {0, 1};
+  EXPECT_THROW(read(both.dump()), Error);
+}
+
 TEST(FigureJson, SixDigitsAreKept) {
   const Figure figure = LineChart{"", "", {"x"}, {"y"}, {{"", {{1. / 3, 1234567.}}}}};
   const LineChart back = std::get<LineChart>(read(figure_json(figure).dump()));

@@ -13,6 +13,7 @@ namespace {
 using namespace claims;
 
 constexpr std::int64_t kMost = 1'000'000'000;
+constexpr std::size_t kMostOfATable = 4096;
 
 FoundNumber number_of(const JsonValue& j) {
   FoundNumber n{.key = j.member("key").text(),
@@ -33,12 +34,20 @@ Verdict verdict_of(const JsonValue& j) {
   j.wrong("the name of a verdict");
 }
 
+report::Figure figure_of(const JsonValue& j) {
+  report::Figure figure = report::figure_of(j);
+  const auto map = std::get_if<report::HeatMap>(&figure);
+  if (map == nullptr || map->encoding.empty()) return figure;
+  if (map->rows > kMostOfATable || map->columns > kMostOfATable) j.wrong("a table of at most 4096 by 4096");
+  return picture_of_table(map->title, map->note, map->encoding, map->rows, map->columns);
+}
+
 // A rule that has not changed keeps its verdict and its p value; by another one the numbers are judged again.
 Answered answered(const JsonValue& j, bool quick) {
   const Claim* claim = select_claims(std::vector{j.member("id").text()}).front();
   Answered a{claim, {}, verdict_of(j.member("verdict")), 0};
   for (const JsonValue& n : j.member("numbers").list()) a.finding.numbers.push_back(number_of(n));
-  for (const JsonValue& f : j.member("figures").list()) a.finding.figures.push_back(report::figure_of(f));
+  for (const JsonValue& f : j.member("figures").list()) a.finding.figures.push_back(figure_of(f));
   if (a.verdict == Verdict::unmeasurable) {
     a.answer = j.member("answer").text();
     return a;

@@ -139,13 +139,11 @@ Finding stripes(Experiment&) {
   f.near("flat.128", "flat pairs, positions below 128", all, 57, 0, 0);
   f.near("flat_t2t", "flat pairs in tensor2tensor's layout, positions below 50", flat(kTensor2tensor, 50), 0,
          0, 0);
-  const Matrix paper = sinusoid(512, 50), halves = sinusoid(512, 50, 0, kTensor2tensor);
-  f.figures = {report::HeatMap{"Fifty positions, 512 channels: the paper's layout",
-                               "To the right, sines near 0 alternate with cosines near 1.", "channel",
-                               "position", 50, 512, paper.values},
-               report::HeatMap{"The same, tensor2tensor's layout",
-                               "Sines on the left half, cosines on the right: no stripes.", "channel",
-                               "position", 50, 512, halves.values}};
+  f.figures = {
+      picture_of_table("Fifty positions, 512 channels: the paper's layout",
+                       "To the right, sines near 0 alternate with cosines near 1.", kPaper, 50, 512),
+      picture_of_table("The same, tensor2tensor's layout",
+                       "Sines on the left half, cosines on the right: no stripes.", kTensor2tensor, 50, 512)};
   return f;
 }
 const Record claim_003_08 = Claim{
@@ -175,9 +173,9 @@ Finding small_example(Experiment&) {
              e.at(rows[r], channels[c]), expected[r][c], 5.1e-5);
     }
   }
-  f.figures = {report::HeatMap{"Sixteen positions, 32 channels",
-                               "One row for each position: fast pairs on the left, slow ones on the right.",
-                               "channel", "position", 16, 32, e.values}};
+  f.figures = {picture_of_table("Sixteen positions, 32 channels",
+                                "One row for each position: fast pairs on the left, slow ones on the right.",
+                                kPaper, 16, 32)};
   const auto values = double(f.numbers.size());
   f.number("values", "values of the example", values, 0);
   f.number("worst", "largest difference from the formula", worst, 6);
@@ -224,10 +222,9 @@ Finding slow_channels(Experiment&) {
   const auto moves = [](const Matrix& m, std::int64_t channel, std::int64_t to) {
     return std::abs(m.at(to, channel) - m.at(0, channel));
   };
-  f.figures = {
-      report::HeatMap{"The sinusoid of 128 positions with 512 channels (the paper's layout)",
-                      "Left: fast pairs. Right: slow pairs, alternating near 0 (sine) and 1 (cosine).",
-                      "channel", "position", 128, 512, e.values}};
+  f.figures = {picture_of_table(
+      "The sinusoid of 128 positions with 512 channels (the paper's layout)",
+      "Left: fast pairs. Right: slow pairs, alternating near 0 (sine) and 1 (cosine).", kPaper, 128, 512)};
   const double sine = moves(e, 510, 127), cosine = moves(e, 511, 127), quoted = moves(short_, 112, 127),
                t2t = moves(sinusoid(512, 128, 0, kTensor2tensor), 496, 127), paper = moves(e, 496, 127);
   f.number("moves.sine", "movement of the paper's last sine over 128 positions", sine, 4);

@@ -8,8 +8,9 @@
 namespace gnomon {
 
 // A study as its archive has it: settings, what is told of the data, and results, without the text and the models.
-// Summaries and pages are made of it anywhere as of the study, from losses of blocks that are rounded to 10⁻⁵ nats. Curves
-// and losses by position are those of the largest budget, to 10⁻⁴.
+// Summaries and pages are made of it anywhere as of the study. In the file, losses of blocks are whole numbers of 10⁻⁵ nats.
+// Curves and losses by position are those of the largest budget, to 10⁻⁴ and as pages draw them. A member that would say
+// nothing is left out.
 struct Archived {
   std::string name;  // of a part; empty: it is a study by itself
   StudyConfig config;

@@ -1,4 +1,5 @@
 // The result of a run as JSON, there and back.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -64,6 +65,18 @@ RunResult result_from(const JsonValue& j) {
 }
 
 }  // namespace
+
+std::vector<double> means_of_neighbours(const std::vector<double>& by_position) {
+  std::vector<double> means;
+  for (std::size_t from = 0; from < by_position.size(); from += kNeighbours) {
+    double sum = 0, n = 0;
+    for (std::size_t t = from; t < std::min(from + kNeighbours, by_position.size()); ++t) {
+      if (std::isfinite(by_position[t])) sum += by_position[t], n += 1;
+    }
+    means.push_back(n > 0 ? sum / n : std::nan(""));
+  }
+  return means;
+}
 
 std::string result_json(const RunResult& r) {
   Json j{{"key", r.plan.key},

@@ -45,6 +45,10 @@ struct RunResult {
     std::int64_t peak_memory_bytes = 0;
   } cost;
 };
+// Losses at positions as pages and archives have them: means of so many neighbours, of finite ones alone; NaN where none is.
+inline constexpr std::size_t kNeighbours = 8;
+std::vector<double> means_of_neighbours(const std::vector<double>& by_position);
+
 std::string result_json(const RunResult& result);
 // Throws Error(input) for a file that is not, to the byte, what result_json made.
 RunResult result_from_json(const Path& path);
