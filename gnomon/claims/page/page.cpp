@@ -199,6 +199,7 @@ std::string claims_page(const ClaimsSummary& s, const MadeBy& how) {
   p.lead(text(counted(all.size(), "claim"), " of ", how_many_texts(),
               " texts about how a Transformer gets order, each with a measurement that anyone can repeat: ",
               verdicts(all, s), "."));
+  if (const std::string others = of_other_texts(s); !others.empty()) p.lead(others);
   if (s.config.quick)
     p.lead(
         "A quick run: one seed, short training. Nothing here about training is evidence. For evidence, "

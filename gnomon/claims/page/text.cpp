@@ -203,6 +203,7 @@ std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {
                          how.command, "` (", version(), ", ", how.machine, ", ", fixed(s.minutes, 0),
                          " minutes, ", counted(std::size_t(s.trained), "model"), " trained).\n\n",
                          counted(all.size(), "claim"), ": ", verdicts(all, s), ".\n");
+  if (const std::string others = of_other_texts(s); !others.empty()) out += text("\n", others, "\n");
   for (const Question* q : questions()) out += question_markdown(*q, s);
   out += "\n## How it was run\n";
   for (const std::string& paragraph : how_it_was_run(s)) out += text("\n", paragraph, "\n");

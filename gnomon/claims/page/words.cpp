@@ -123,13 +123,6 @@ std::string of_other_text(const OtherText& other, const ClaimsSummary& s) {
                               : text(" This text does not test ", younger,
                                      ": what they rest on was changed after it was measured."));
 }
-std::string of_other_texts(const ClaimsSummary& s) {
-  if (s.config.quick || s.text_sha256.empty()) return "";
-  std::string all;
-  for (const OtherText* other : beside(s)) all += of_other_text(*other, s);
-  return all.empty() ? "" : "Other texts test the rules afresh: they were written without them." + all;
-}
-
 // Where the rules come from: they are younger than a full run.
 std::string of_rules(const ClaimsSummary& s) {
   std::size_t before = 0, asked = 0, other = 0, told = 0;
@@ -282,6 +275,13 @@ std::string reading(const Answered& a, const ClaimsSummary& s) {
   return text(leans(a, s) ? "leaning: " : "", told(*a.claim, a.verdict));
 }
 
+std::string of_other_texts(const ClaimsSummary& s) {
+  if (s.config.quick || s.text_sha256.empty()) return "";
+  std::string all;
+  for (const OtherText* other : beside(s)) all += of_other_text(*other, s);
+  return all.empty() ? "" : "Other texts test the rules afresh: they were written without them." + all;
+}
+
 std::string on_other_texts(const Answered& a, const ClaimsSummary& s) {
   std::string all;
   for (const OtherText* other : beside(s)) {
@@ -403,7 +403,6 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   const std::size_t family = statistical(s.answers);
   const std::size_t kept = std::size_t(std::count_if(s.answers.begin(), s.answers.end(), survives));
   std::vector<std::string> out;
-  if (auto told = of_other_texts(s); !told.empty()) out.push_back(std::move(told));
   out.push_back(of_rules(s));
   out.push_back(of_trainings(s));
   out.push_back(

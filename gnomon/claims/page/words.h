@@ -31,6 +31,9 @@ std::string how_sure(const claims::Answered& a, std::size_t family);
 bool leans(const claims::Answered& a, const claims::ClaimsSummary& s);
 // The verdict in words, "leaning: wrong" where it leans.
 std::string reading(const claims::Answered& a, const claims::ClaimsSummary& s);
+// How the verdicts that rest on intervals stand beside those of other texts, which their rules had not seen, and which are
+// others there. Empty in a quick run, and where there is no other text.
+std::string of_other_texts(const claims::ClaimsSummary& s);
 // What became of it on other texts (claims/recorded.h), in a sentence each; empty where intervals do not decide it. A run on one
 // of them is not compared with itself.
 std::string on_other_texts(const claims::Answered& a, const claims::ClaimsSummary& s);
