@@ -1,14 +1,10 @@
-// The door to zlib: no other file knows it.
 #include "gnomon/report/picture.h"
-
-#include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <new>
 
-#include "gnomon/core/error.h"
+#include "gnomon/files/zlib.h"
 
 namespace gnomon::report {
 namespace {
@@ -17,8 +13,7 @@ std::string big_endian(std::uint32_t x) { return {char(x >> 24), char(x >> 16), 
 
 std::string chunk(const std::string& type, const std::string& data) {
   const std::string body = type + data;
-  const auto crc = crc32(0, reinterpret_cast<const Bytef*>(body.data()), uInt(body.size()));
-  return big_endian(std::uint32_t(data.size())) + body + big_endian(std::uint32_t(crc));
+  return big_endian(std::uint32_t(data.size())) + body + big_endian(crc32_of(body));
 }
 
 // Linear between the ends of ColorBrewer's RdBu, which colour-blind readers can tell apart.
@@ -38,16 +33,10 @@ std::string diverging_png(std::size_t rows, std::size_t columns, std::span<const
     pixels += '\0';  // filter: none
     for (std::size_t c = 0; c < columns; ++c) append_colour(pixels, values[r * columns + c] / most);
   }
-  uLongf size = compressBound(uLong(pixels.size()));
-  std::string packed(size, '\0');
-  const int code = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
-                             reinterpret_cast<const Bytef*>(pixels.data()), uLong(pixels.size()), 9);
-  if (code == Z_MEM_ERROR) throw std::bad_alloc();
-  if (code != Z_OK) throw Error(Fault::bug, text("zlib cannot compress a picture: code ", code));
-  packed.resize(size);
   const std::string header =
       big_endian(std::uint32_t(columns)) + big_endian(std::uint32_t(rows)) + std::string{8, 2, 0, 0, 0};
-  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", packed) + chunk("IEND", "");
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", zlib_compressed(pixels)) +
+         chunk("IEND", "");
 }
 
 std::string base64(std::string_view bytes) {

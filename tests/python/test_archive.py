@@ -1,5 +1,6 @@
 """`gnomon study archive`: from it, every table and sentence of a study again, without its text, its models or its machine."""
 
+import gzip
 import json
 import shutil
 
@@ -43,6 +44,18 @@ def test_terminal_and_page_say_the_same(study, archived):
     told = gnomon("study", "report", folder / "copy", check=0).stdout.split("report:")[0]
     assert done.stdout.split("report:")[0] == told
     assert told.split("\n")[0] in (folder / "again" / "report.html").read_text()
+
+
+def test_it_may_be_packed(archived, tmp_path):
+    folder, _ = archived
+    packed = gzip.compress((folder / "archive.json").read_bytes())
+    (tmp_path / "archive.json.gz").write_bytes(packed)
+    gnomon("study", "report", tmp_path / "again", "--from", tmp_path / "archive.json.gz", check=0)
+    assert (tmp_path / "again" / "results.json").read_text() == (folder / "again" / "results.json").read_text()
+    for broken in (packed[:-9], packed[:200] + b"no" + packed[202:], packed + b"more"):
+        (tmp_path / "broken.json.gz").write_bytes(broken)
+        done = gnomon("study", "report", tmp_path / "broken", "--from", tmp_path / "broken.json.gz", check=3)
+        assert "broken.json.gz: is cut or no file of gzip" in done.stderr
 
 
 def test_it_holds_no_path_and_no_key(study, archived):

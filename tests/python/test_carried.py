@@ -45,13 +45,13 @@ def test_a_rate_is_in_proportion_to_one_over_width_and_the_root_of_layers(tmp_pa
 
 @pytest.mark.parametrize("name", ["4x96", "4x192"])
 def test_the_preset_has_the_rates_that_its_archive_gives(name):
-    told = carried(ROOT / "docs" / "results" / "scaling.json", "2x64", PRESET, name)
+    told = carried(ROOT / "docs" / "results" / "scaling.json.gz", "2x64", PRESET, name)
     listed = next(p for p in tomllib.loads(PRESET.read_text())["part"] if p["name"] == name)["tune"]
     assert listed["seeds"] == 0 and listed["given"] == tomllib.loads(told)["given"]
 
 
 def test_the_page_says_what_the_rule_costs():
-    told = carried(ROOT / "docs" / "results" / "scaling.json")
+    told = carried(ROOT / "docs" / "results" / "scaling.json.gz")
     means = {int(after): float(mean) for after, mean in re.findall(r"2x32 to 2x64, (\d+) bytes a parameter, 13 arms: mean ([\d.]+)", told)}
     most = max(float(x) for x in re.findall(r"most ([\d.]+)", told))
     page = (ROOT / "docs" / "study.md").read_text()

@@ -1,20 +1,26 @@
-"""scripts/findings: docs/findings.md from the folders of studies."""
+"""scripts/findings: docs/findings.md from archives of studies."""
 
+import gzip
+import importlib.machinery
+import importlib.util
 import json
 import subprocess
 import sys
 
-from conftest import ROOT, gnomon
+from conftest import GNOMON, ROOT, gnomon
 
 
-def findings(folder):
-    return subprocess.run([sys.executable, ROOT / "scripts" / "findings", folder], capture_output=True, text=True, check=True).stdout
+def findings(folder, preset, study):
+    """The page of this study alone, and the results that its archive gives."""
+    archive = folder / f"{preset}.json.gz"
+    archive.write_bytes(gzip.compress(gnomon("study", "archive", study, check=0).stdout.encode()))
+    gnomon("study", "report", folder / "again", "--from", archive, check=0)
+    page = subprocess.run([sys.executable, ROOT / "scripts" / "findings", folder, GNOMON], capture_output=True, text=True, check=True).stdout
+    return page, json.loads((folder / "again" / "results.json").read_text())
 
 
 def test_every_arm_stands_there_with_its_numbers(study, tmp_path):
-    (tmp_path / "default").symlink_to(study[0])
-    page = findings(tmp_path)
-    results = json.loads((study[0] / "results.json").read_text())
+    page, results = findings(tmp_path, "default", study[0])
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     for arm in results["arms"]:
         own, difference = arm["nats_per_byte"], arm["difference_to_baseline"]
@@ -31,10 +37,9 @@ def test_every_arm_stands_there_with_its_numbers(study, tmp_path):
 def test_tasks_and_predictions_stand_there(tmp_path):
     tiny = ["train.steps=40", "evaluate.windows=8", "tune.seeds=0", "study.seeds=2", "study.arms=none, rope, alibi, t5, sinusoidal, "
             "sinusoidal+randomised, fire"]
-    gnomon("study", "--preset", "length-generalisation", "--out", tmp_path / "length-generalisation", "--quiet",
+    gnomon("study", "--preset", "length-generalisation", "--out", tmp_path / "tasks", "--quiet",
            *[flag for setting in tiny for flag in ("--set", setting)], check=0)
-    page = findings(tmp_path)
-    results = json.loads((tmp_path / "length-generalisation" / "results.json").read_text())
+    page, results = findings(tmp_path, "length-generalisation", tmp_path / "tasks")
     for study in results["studies"]:
         assert f"**{study['name']}**, {study['results']['metric']['name']}, by length" in page
         for p in study["results"]["predictions"]:
@@ -49,6 +54,8 @@ def test_the_heading_of_adding_turns_with_the_numbers(tmp_path):
     text = tmp_path / "text"
     text.write_text("".join(f"{n} and {n * n % 97} are told. " for n in range(4000)))
     folder = tmp_path / "add-vs-concat"
+    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("findings", importlib.machinery.SourceFileLoader("findings", str(ROOT / "scripts" / "findings"))))
+    script.__loader__.exec_module(script)
     gnomon("study", "--text", text, "--preset", "add-vs-concat", "--out", folder, "--quiet",
            *[flag for setting in tiny for flag in ("--set", setting)], check=0)
     results = json.loads((folder / "results.json").read_text())
@@ -59,8 +66,7 @@ def test_the_heading_of_adding_turns_with_the_numbers(tmp_path):
             one["nats_per_byte"] = other["nats_per_byte"] + lead
         loud["to_best"] = {**(loud["to_best"] or {}), "decision": decision}
         arms["permuted"]["difference_to_baseline"] |= {"mean": lead, "half_width_95": 0.1}
-        (folder / "results.json").write_text(json.dumps(results))
-        page = findings(tmp_path)
+        page = script.add_words(script.Study({}, results))
         assert page.count(f"{abs(lead):.3f} nats {'lower' if lead > 0 else 'higher'}") == 2
         assert ("equal within 0.01 nats" in page) == (decision == "equivalent")
         assert f"({'worse' if lead > 0 else 'better'}), random" in page

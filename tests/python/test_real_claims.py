@@ -1,5 +1,6 @@
 """`gnomon claims --model`: tiny models by question, and the records of two real ones beside what transformers makes of them."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -128,11 +129,11 @@ def test_records_are_written_by_the_script(bert, text, tmp_path):
 
 
 def test_the_study_of_sizes_is_recorded_from_its_archive(tmp_path):
-    gnomon("study", "report", "--from", ROOT / "docs" / "results" / "scaling.json", tmp_path / "scaling", check=0)
+    gnomon("study", "report", "--from", ROOT / "docs" / "results" / "scaling.json.gz", tmp_path / "scaling", check=0)
     written = json.loads((run_evidence(tmp_path / "copy", tmp_path / "scaling" / "results.json") / "scaling.json").read_text())
     assert written == json.loads((EVIDENCE / "scaling.json").read_text())
     numbers = {number["key"]: number for number in written["numbers"]}
-    archived = next(s for s in json.loads((ROOT / "docs" / "results" / "scaling.json").read_text())["studies"] if s["name"] == "2x64")
+    archived = next(s for s in json.load(gzip.open(ROOT / "docs" / "results" / "scaling.json.gz"))["studies"] if s["name"] == "2x64")
     losses = {(run["arm"], run["seed"]): run["nats"] for run in archived["runs"] if run["seed"] < 1001 and run["steps"] == 20768}
     rope = [losses["rope", seed] - losses["sinusoidal", seed] for seed in range(1, 6)]
     assert numbers["2x64.rope.at.80"]["value"] == pytest.approx(sum(rope) / 5, abs=1e-5)

@@ -1,15 +1,16 @@
 """docs/results: archives of the studies that the pages tell of."""
 
+import gzip
 import json
 import subprocess
 import sys
 
 import pytest
 
-from conftest import ROOT, gnomon
+from conftest import GNOMON, ROOT, gnomon
 
-ARCHIVES = sorted((ROOT / "docs" / "results").glob("*.json"))
-STUDIES = [path for path in ARCHIVES if "studies" in json.loads(path.read_text())]
+ARCHIVES = sorted((ROOT / "docs" / "results").glob("*.json*"))
+STUDIES = [path for path in ARCHIVES if path.name.endswith(".json.gz")]
 
 
 def test_they_are_small():
@@ -17,16 +18,26 @@ def test_they_are_small():
 
 
 def test_each_is_of_a_study_or_of_the_claims():
-    assert STUDIES and {path.stem for path in ARCHIVES} - {path.stem for path in STUDIES} == {"claims"}, "test_claims.py tests the run of the claims"
+    assert STUDIES and {path.name for path in ARCHIVES} - {path.name for path in STUDIES} == {"claims.json"}, "test_claims.py tests the run of the claims"
+    for path in STUDIES:
+        assert json.load(gzip.open(path))["studies"]
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.name.split(".")[0])
 def test_their_statistics_are_those_of_other_code(path, tmp_path):
     gnomon("study", "report", tmp_path / "again", "--from", path, check=0)
     done = subprocess.run([sys.executable, ROOT / "scripts" / "recompute", path, tmp_path / "again" / "results.json"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.rstrip().endswith(", 0 wrong"), done.stdout + done.stderr
     found = json.loads((tmp_path / "again" / "results.json").read_text())
-    assert all(study["results"]["failed"] == 0 for study in found["studies"])
+    assert all(study["results"]["failed"] == 0 for study in found.get("studies", [{"results": found}]))
+
+
+def test_the_findings_are_written_from_them():
+    """Each section whose preset is archived, and what the page begins with."""
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "findings", ROOT / "docs" / "results", GNOMON], capture_output=True, text=True, check=True)
+    there, here = (page.split("\n## ") for page in (done.stdout, (ROOT / "docs" / "findings.md").read_text()))
+    archived = [(one, other) for one, other in zip(there, here, strict=True) if "has not been run in full" not in one]
+    assert len(archived) > 1 and all(one.rstrip() == other.rstrip() for one, other in archived)
 
 
 def test_the_page_of_published_models_is_made_of_what_was_recorded():

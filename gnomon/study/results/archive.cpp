@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/json-inl.h"
+#include "gnomon/files/zlib.h"
 
 namespace gnomon {
 namespace {
@@ -201,7 +202,7 @@ std::string archive_json(const std::vector<ToArchive>& studies) {
 }
 
 std::vector<Archived> archive_from(const Path& path) {
-  const Json json = parse_json(read_file(path), path.string());
+  const Json json = parse_json(gunzipped(read_file(path), path.string()), path.string());
   const JsonValue top(json, path.string());
   top.member("schema").whole(2, 2);
   std::vector<Archived> all;

@@ -26,7 +26,7 @@ struct ToArchive {
 };
 // Compact JSON; equal for equal studies. Throws Error(usage) for a text of questions and answers.
 std::string archive_json(const std::vector<ToArchive>& studies);
-// Throws Error(input) for a file that is none.
+// Of a file that may be packed by gzip. Throws Error(input) for one that is no archive.
 std::vector<Archived> archive_from(const Path& path);
 // The runs of an archive that a study has, by settings and data, and that its folder lacks: their results, without models, are
 // put there as if they had been trained. Settings, with what they predict, stand there before, if none do. Returns how many.
