@@ -118,12 +118,12 @@ TEST(Claims, AVerdictThatIsNotCarriedLeans) {
 
 // What was judged by another rule says nothing of today's: neither for a verdict nor against it.
 TEST(Claims, AnotherTextTestsNoRuleThatIsYounger) {
-  const Claim& changed = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
+  Claim changed = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
     const auto* there = other_texts().front().find(one->id);
-    return there && needs_seeds(one->verdicts) && there->decides != explained(one->verdicts, {});
+    return there && there->verdict != name(Verdict::holds);
   });
+  changed.verdicts = {{Verdict::holds, {above("a number that no rule looks at")}}, otherwise(Verdict::wrong)};
   Answered a{&changed, {}, Verdict::holds, 0, 1e-9, 1e-9};
-  ASSERT_NE(other_texts().front().find(changed.id)->verdict, name(a.verdict));
   ClaimsSummary run = run_of({a});
   run.text_sha256 = "of a text";
   EXPECT_EQ(pages::on_other_texts(a, run),

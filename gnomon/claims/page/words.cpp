@@ -279,7 +279,10 @@ std::string of_other_texts(const ClaimsSummary& s) {
   if (s.config.quick || s.text_sha256.empty()) return "";
   std::string all;
   for (const OtherText* other : beside(s)) all += of_other_text(*other, s);
-  return all.empty() ? "" : "Other texts test the rules afresh: they were written without them." + all;
+  return all.empty() ? ""
+                     : "Other texts stand beside this one. Earlier verdicts there were known when some of "
+                       "the rules changed." +
+                           all;
 }
 
 std::string on_other_texts(const Answered& a, const ClaimsSummary& s) {
