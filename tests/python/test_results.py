@@ -32,6 +32,19 @@ def test_their_statistics_are_those_of_other_code(path, tmp_path):
     assert all(study["results"]["failed"] == 0 for study in found.get("studies", [{"results": found}]))
 
 
+@pytest.mark.parametrize("key, wrong", [("mean_share", lambda share: share + 0.01), ("solved", lambda seeds: seeds + 1), ("share", lambda share: share | {"low": share["low"] + 0.001})])
+def test_other_code_notices_wrong_answers_of_tasks(tmp_path, key, wrong):
+    path = ROOT / "docs" / "results" / "length-generalisation.json.gz"
+    gnomon("study", "report", tmp_path / "again", "--from", path, check=0)
+    results = tmp_path / "again" / "results.json"
+    found = json.loads(results.read_text())
+    row = found["studies"][0]["results"]["arms"][0]["by_length"][0]
+    row[key] = wrong(row[key])
+    results.write_text(json.dumps(found))
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "recompute", path, results], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout.rstrip().endswith(", 1 wrong"), done.stdout
+
+
 def test_the_findings_are_written_from_them():
     """Each section whose preset is archived, and what the page begins with."""
     done = subprocess.run([sys.executable, ROOT / "scripts" / "findings", ROOT / "docs" / "results", GNOMON], capture_output=True, text=True, check=True)

@@ -123,6 +123,7 @@ std::string of_other_text(const OtherText& other, const ClaimsSummary& s) {
                               : text(" This text does not test ", younger,
                                      ": what they rest on was changed after it was measured."));
 }
+
 // Where the rules come from: they are younger than a full run.
 std::string of_rules(const ClaimsSummary& s) {
   std::size_t before = 0, asked = 0, other = 0, told = 0;
