@@ -80,4 +80,69 @@ Linked linked(const Matrix& rows, const Sample& sample, std::int64_t r, std::int
           overlap_of_two(rows, r, draws, 13).mean_cos2};
 }
 
+namespace {
+// Plug-in mutual information of token and position, in nats: (first tokens of) windows at these starts.
+double information(const std::vector<std::vector<unsigned char>>& windows) {
+  const std::size_t T = windows.front().size();
+  std::vector<double> joint(256 * T, 0.0), token(256, 0.0);
+  const double n = double(windows.size() * T);
+  for (const auto& w : windows) {
+    for (std::size_t t = 0; t < T; ++t) joint[w[t] * T + t] += 1 / n, token[w[t]] += 1 / n;
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < joint.size(); ++k)
+    sum += joint[k] > 0 ? joint[k] * std::log(joint[k] / (token[k / T] / double(T))) : 0;
+  return sum;
+}
+
+Information information_excess(std::vector<std::vector<unsigned char>> windows, std::int64_t shuffles) {
+  Information e{information(windows), 0, 0};
+  const Random random(8, "shuffled positions");
+  std::vector<double> nulls;
+  for (std::int64_t s = 0; s < shuffles; ++s) {
+    std::uint64_t draw = std::uint64_t(s) * 10000000;
+    for (auto& w : windows) {
+      for (std::size_t i = w.size() - 1; i > 0; --i) std::swap(w[i], w[random.below(draw++, i + 1)]);
+    }
+    nulls.push_back(information(windows));
+  }
+  for (const double v : nulls) e.null += v / double(nulls.size());
+  for (const double v : nulls) e.null_sd += (v - e.null) * (v - e.null) / double(nulls.size() - 1);
+  e.null_sd = std::sqrt(e.null_sd);
+  return e;
+}
+}  // namespace
+
+LettersAtPlaces letters_at_places(const Experiment& experiment) {
+  const std::string_view bytes = experiment.text().content();
+  constexpr std::size_t T = 16;
+  const std::int64_t wanted = experiment.draws(4000);
+  std::vector<std::size_t> line_starts;
+  for (std::size_t at = 0; at + T + 1 < bytes.size(); ++at) {
+    if (bytes[at] == '\n') line_starts.push_back(at + 1);
+  }
+  constexpr std::size_t kLines = 100;  // fewer, drawn again and again, would be told by heart
+  if (line_starts.size() < kLines)
+    throw NotMeasurable(text("The text has ", line_starts.size(), " line", line_starts.size() == 1 ? "" : "s",
+                             " that a window can start at: this measurement needs at least ", kLines, "."));
+  if (bytes.find_first_not_of(bytes.front()) == bytes.npos)
+    throw NotMeasurable("The text repeats one byte, which says nothing about any position.");
+  std::vector<std::vector<unsigned char>> lines, anywhere;
+  const Random random(4, "places in a text");
+  for (std::int64_t n = 0; n < wanted; ++n) {
+    const auto take = [&](std::size_t at) {
+      return std::vector<unsigned char>(bytes.begin() + std::ptrdiff_t(at),
+                                        bytes.begin() + std::ptrdiff_t(at + T));
+    };
+    lines.push_back(take(line_starts[random.below(std::uint64_t(2 * n), line_starts.size())]));
+    anywhere.push_back(take(random.below(std::uint64_t(2 * n + 1), bytes.size() - T - 1)));
+  }
+  return {information_excess(lines, experiment.draws(100)),
+          information_excess(anywhere, experiment.draws(100))};
+}
+
+Overlap model_overlap(const Outcome& o, const Sample& sample, std::int64_t r) {
+  return overlap(spectrum(positions_of(o, sample)).basis(r), letter_directions(words_of(o, sample), r));
+}
+
 }  // namespace gnomon::claims

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gnomon/claims/measures/measures.h"
+#include "gnomon/lens/subspace.h"
 
 // How words and positions are linked, in Q'K and in what layers write, and what chance makes of it.
 namespace gnomon::claims {
@@ -32,5 +33,18 @@ struct Linked {
   double overlap, chance;
 };
 Linked linked(const Matrix& rows, const Sample& sample, std::int64_t r, std::int64_t draws);
+
+// Overlap of the first r principal directions of words and positions of a model.
+Overlap model_overlap(const Outcome& o, const Sample& sample, std::int64_t r);
+
+// Plug-in mutual information of letter and position in windows of 16 bytes, in nats, and that of copies with shuffled positions;
+// for windows that begin with a line, and for windows from anywhere. Throws NotMeasurable for a text of less than 100 lines.
+struct Information {
+  double found, null, null_sd;
+};
+struct LettersAtPlaces {
+  Information line_starts, anywhere;
+};
+LettersAtPlaces letters_at_places(const Experiment& experiment);
 
 }  // namespace gnomon::claims

@@ -82,11 +82,6 @@ const Record claim_000_05 = Claim{
     .measure = nearly_orthogonal,
 };
 
-// Overlap of the first r principal directions of words and positions of a model.
-Overlap model_overlap(const Outcome& o, const Sample& sample, std::int64_t r) {
-  return overlap(spectrum(positions_of(o, sample)).basis(r), letter_directions(words_of(o, sample), r));
-}
-
 // Random subspaces, as simulations and Wachter's law have them.
 void subspaces_by_chance(const Experiment& experiment, Finding& f) {
   struct Null {
@@ -243,6 +238,50 @@ const Record claim_000_09 = Claim{
                  otherwise(open)},
     .recipes = additive,
     .measure = independent,
+};
+
+// The tables of a sum before training, of many seeds, and after it, against chance: what random words have, which is r/d.
+Finding related(Experiment& experiment) {
+  Finding f;
+  constexpr std::int64_t r = 16;
+  const LettersAtPlaces letters = letters_at_places(experiment);
+  const Recipe recipe = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(recipe, 64);
+  const double chance = double(r) / double(recipe.width);
+  const auto& models = experiment.models(recipe);
+  std::vector<double> before, after;
+  Outcome start = models.front();
+  for (std::int64_t seed = 1; seed <= experiment.draws(100); ++seed) {
+    start.w = start.model->initial(std::uint64_t(seed));
+    before.push_back(model_overlap(start, sample, r).mean_cos2 - chance);
+  }
+  for (const Outcome& o : models) after.push_back(model_overlap(o, sample, r).mean_cos2 - chance);
+  const Estimate at_first = mean_interval(before), at_last = mean_interval(after);
+  f.number("chance", "mean cos² of random subspaces of 16 directions", chance, 3);
+  f.number("starts", "initial tables", double(before.size()), 0);
+  f.estimate("before", "mean cos² of words and positions minus chance, before training", at_first, 4);
+  f.estimate("after", "mean cos² of words and positions minus chance, after training", at_last, 3);
+  const auto& [lines, anywhere] = letters;
+  f.number("line_starts", "I(letter; position) at line starts minus that of shuffled copies (nats)",
+           lines.found - lines.null, 3);
+  f.number("deviation", "standard deviation of the shuffled copies (nats)", lines.null_sd, 5);
+  f.number("places", "I(letter; position) at random places minus that of shuffled copies (nats)",
+           anywhere.found - anywhere.null, 5);
+  f.number("places_z", "the same in standard deviations of the copies",
+           (anywhere.found - anywhere.null) / anywhere.null_sd, 1);
+  return f;
+}
+const Record claim_000_06 = Claim{
+    .question = &question_is_it_orthogonal,
+    .id = "000-06",
+    .text = claim_text(kText, "000-06"),
+    .recorded = holds_if,
+    .verdicts = {{holds, {equal("before", .01), equal("after", .02)}},
+                 {holds_if, {equal("before", .01), apart("after", .02)}},
+                 {wrong, {apart("before", .01)}},
+                 otherwise(open)},
+    .recipes = additive,
+    .measure = related,
 };
 
 Finding layers_help(Experiment& experiment) {

@@ -32,7 +32,9 @@ const Record claim_002_03 = Claim{
     .text = claim_text(kText, "002-03"),
     .recorded = holds_if,
     .verdicts = {{wrong, {at_least("near.768", .9)}},
-                 {holds_if, {at_least("cluster_near.768", .9)}},
+                 {holds_if,
+                  {at_least("cluster_near.768", .9), at_least("cluster_word.768", .9),
+                   at_least("word.512", .9), at_most("cluster_word.64", .9)}},
                  otherwise(holds)},
     .measure = messes_up,
 };

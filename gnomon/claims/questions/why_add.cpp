@@ -109,15 +109,19 @@ Finding orthogonal_by_concatenation(Experiment& experiment) {
   f.number("wide_over_sum", "parameters at twice the width divided by parameters of the sum",
            size.wide / size.sum, 2);
   const Recipe r = experiment.language("concat(sinusoidal)");
-  std::vector<double> found, chance;
+  std::vector<double> found, chance, start;
   for (const Outcome& o : experiment.models(r)) {
     const Images images = images_of_blocks(o, 16, experiment.draws(20));
     found.push_back(images.found), chance.push_back(images.chance);
+    start.push_back(images_of_blocks(at_start(o), 16, experiment.draws(20)).found);
   }
   const Estimate overlap = mean_interval(found), by_chance = mean_interval(chance),
                  excess = paired_interval(found, chance);
   f.estimate("overlap", "mean cos² between the images of words and positions after the first matrix", overlap,
              3);
+  f.estimate("start", "the same before training", mean_interval(start), 3);
+  f.estimate("change", "mean cos² of words and positions, trained minus before training",
+             paired_interval(found, start), 3);
   f.estimate("chance", "mean cos² between the images of random blocks of the input under the same matrix",
              by_chance, 3);
   f.estimate("less_chance", "mean cos² of words and positions minus mean cos² of random blocks", excess, 3);

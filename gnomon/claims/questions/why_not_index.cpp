@@ -331,13 +331,15 @@ const Record claim_004_10 = Claim{
     .measure = periodic,
 };
 
-// By the dot products of the sinusoid alone, over √d: the weight of the last of L queries on the key three before.
-double weight_three_before(std::int64_t d, std::int64_t L) {
-  const Matrix e = sinusoid(d, L);
+// By the dot products of a window of the sinusoid alone, over √d: the weight of query i on key j.
+double weight_of(const Matrix& e, std::int64_t i, std::int64_t j) {
+  const double scale = std::sqrt(double(e.columns));
   double total = 0;
-  for (std::int64_t j = 0; j < L; ++j) total += std::exp(dot(e.row(L - 1), e.row(j)) / std::sqrt(double(d)));
-  return std::exp(dot(e.row(L - 1), e.row(L - 4)) / std::sqrt(double(d))) / total;
+  for (std::int64_t k = 0; k < e.rows; ++k) total += std::exp(dot(e.row(i), e.row(k)) / scale);
+  return std::exp(dot(e.row(i), e.row(j)) / scale) / total;
 }
+// Of the last of L queries on the key three before.
+double weight_three_before(std::int64_t d, std::int64_t L) { return weight_of(sinusoid(d, L), L - 1, L - 4); }
 
 Finding same_weight(Experiment&) {
   Finding f;
@@ -366,6 +368,14 @@ Finding same_weight(Experiment&) {
   for (const std::int64_t d : {16, 512})
     f.number(text("ratio.", d), text("the same ratio, d = ", d),
              weight_three_before(d, 4) / weight_three_before(d, 256), 2);
+  const Matrix here = sinusoid(64, 64), later = sinusoid(64, 64, 1000);
+  double moved = 0;
+  for (std::int64_t i = 0; i + 3 < 64; ++i)
+    moved = std::max(moved, std::abs(weight_of(here, i, i + 3) - weight_of(later, i, i + 3)));
+  f.between("moved", "largest change of the weight at distance 3 when 64 positions begin at 1,000", moved, 0,
+            1e-9, 12);
+  f.number("edge", "weight of the first of 64 queries on the key 3 after, no mask", weight_of(here, 0, 3), 4);
+  f.number("middle", "the same for the query in the middle", weight_of(here, 32, 35), 4);
   f.figures = {chart};
   const auto gram_share = [](const Matrix& m) {
     return offset_share(product_transposed(m, m), Diagonal::with);
@@ -392,7 +402,10 @@ const Record claim_004_15 = Claim{
     .id = "004-15",
     .text = claim_text(kText, "004-15"),
     .recorded = holds_if,
-    .verdicts = {{holds_if, {asked("spread"), at_least("ratio", 1.1)}}, {holds, {asked("spread")}}},
+    .verdicts = {{holds_if,
+                  {asked("spread"), asked("moved"), at_least("ratio", 1.1),
+                   at_least("edge", {1.1, "middle"})}},
+                 {holds, {asked("spread"), asked("moved")}}},
     .measure = same_weight,
 };
 
