@@ -5,7 +5,7 @@
 
 namespace gnomon {
 
-// A digest of bytes that come one after the other: SHA-256, or the SHA-1 by which git names its blobs (FIPS 180-4). Throws Error(bug).
+// A digest of bytes that come one after the other: SHA-256, or the SHA-1 by which git names its blobs (FIPS 180-4).
 class RunningHash {
  public:
   enum class Kind { sha1, sha256 };

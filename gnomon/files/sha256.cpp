@@ -1,44 +1,52 @@
-// The door to OpenSSL: no other file knows it.
+// The door to libmd: no other file knows it.
 #include "gnomon/files/sha256.h"
 
-#include <openssl/evp.h>
+#include <sha1.h>
+#include <sha2.h>
 
-#include "gnomon/core/error.h"
+#include <variant>
+#include <vector>
+
 #include "gnomon/files/hash.h"
 
 namespace gnomon {
-namespace {
-
-void must(bool done) {
-  if (!done) throw Error(Fault::bug, "a digest: OpenSSL failed");
-}
-
-}  // namespace
 
 struct RunningHash::Context {
-  EVP_MD_CTX* const evp = EVP_MD_CTX_new();
-  ~Context() { EVP_MD_CTX_free(evp); }
+  std::variant<SHA1_CTX, SHA2_CTX> state;
 };
 
 RunningHash::RunningHash(Kind kind) : context_(std::make_unique<Context>()) {
-  must(context_->evp &&
-       EVP_DigestInit_ex(context_->evp, kind == Kind::sha1 ? EVP_sha1() : EVP_sha256(), nullptr));
+  if (kind == Kind::sha1) {
+    SHA1Init(&context_->state.emplace<SHA1_CTX>());
+  } else {
+    SHA256Init(&context_->state.emplace<SHA2_CTX>());
+  }
 }
 RunningHash::~RunningHash() = default;
 RunningHash::RunningHash(RunningHash&&) noexcept = default;
 
 void RunningHash::add(std::string_view bytes) {
-  must(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()));
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  if (auto* sha1 = std::get_if<SHA1_CTX>(&context_->state)) {
+    SHA1Update(sha1, data, bytes.size());
+  } else {
+    SHA256Update(&std::get<SHA2_CTX>(context_->state), data, bytes.size());
+  }
 }
 
 std::string RunningHash::hex() {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  must(EVP_DigestFinal_ex(context_->evp, digest, &size));
+  std::vector<std::uint8_t> digest;
+  if (auto* sha1 = std::get_if<SHA1_CTX>(&context_->state)) {
+    digest.resize(SHA1_DIGEST_LENGTH);
+    SHA1Final(digest.data(), sha1);
+  } else {
+    digest.resize(SHA256_DIGEST_LENGTH);
+    SHA256Final(digest.data(), &std::get<SHA2_CTX>(context_->state));
+  }
   std::string digits;
-  for (unsigned i = 0; i < size; ++i) {
-    digits += "0123456789abcdef"[digest[i] >> 4];
-    digits += "0123456789abcdef"[digest[i] & 15];
+  for (const std::uint8_t byte : digest) {
+    digits += "0123456789abcdef"[byte >> 4];
+    digits += "0123456789abcdef"[byte & 15];
   }
   return digits;
 }
