@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel test-cluster core build cluster release bench performance mutants torture fuzz record format clean
+.PHONY: help study claims models site test test-long test-wheel wheel dist test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -17,6 +17,7 @@ ready = $(1)/.ready-$(firstword $(shell sha256sum $(2)/requirements.txt))
 VENV := $(call ready,build/venv,tests/python)
 WHEEL_VENV := $(call ready,build/wheel-venv,python)
 SITE_VENV := $(call ready,build/site-venv,docs/site)
+DIST_VENV := $(call ready,build/dist-venv,packaging)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,6 +44,9 @@ test: build $(VENV)  ## build with warnings as errors, run every test
 wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels
 	scripts/install-deps --wheel
 	scripts/wheel build/wheel-venv/bin/python
+
+dist: $(DIST_VENV)  ## build what a release holds into build/dist, from pinned sources, for x86-64 and ARM (half an hour)
+	build/dist-venv/bin/python scripts/dist all
 
 # As the developer's build compiles, so that nothing is compiled twice where there is a ccache.
 test-wheel: $(WHEEL_VENV)  ## build the Python package and test it in an environment of its own
@@ -131,6 +135,10 @@ $(SITE_VENV):
 	scripts/install-deps --wheel
 	$(call environment,build/site-venv,docs/site)
 
-build cluster study claims test test-wheel wheel core release torture fuzz record $(VENV) $(WHEEL_VENV) $(SITE_VENV): | build/.
+$(DIST_VENV):
+	scripts/install-deps --dist
+	$(call environment,build/dist-venv,packaging)
+
+build cluster study claims test test-wheel wheel core release torture fuzz record $(VENV) $(WHEEL_VENV) $(SITE_VENV) $(DIST_VENV): | build/.
 build/.:
 	mkdir -p build

@@ -7,6 +7,9 @@ file(RELATIVE_PATH path_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /pre
 # component: core or lab; `requires`: what its .pc file asks for; the rest: its headers. Each is a page that a stranger can use, and
 # what it includes is among them: the install test compiles every one by itself. All other headers are this project's own.
 function(gnomon_install component requires)
+  if(GNOMON_BUNDLED AND NOT BUILD_SHARED_LIBS)  # an archive is of no use without those that it asks for
+    return()
+  endif()
   install(TARGETS gnomon_${component} EXPORT gnomon_${component})
   install(EXPORT gnomon_${component} NAMESPACE gnomon:: DESTINATION ${config_folder} FILE gnomonTargets-${component}.cmake)
   foreach(header IN LISTS ARGN)
@@ -55,8 +58,8 @@ if(GNOMON_LAB)
   )
 endif()
 if(GNOMON_CLI)
-  install(TARGETS gnomon_cli)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+  install(TARGETS gnomon_cli COMPONENT program)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program)
 endif()
 configure_package_config_file(cmake/gnomonConfig.cmake.in ${PROJECT_BINARY_DIR}/gnomonConfig.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gnomonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
