@@ -305,6 +305,7 @@ void nearest_by_loudness(const Experiment& experiment, Finding& f) {
     f.number(text("ratio.", shortest(a)), text("|position| / |word|, A = ", shortest(a)), ratio, 2);
     f.number(text("near.", shortest(a)), text("share of the ten nearest words kept, A = ", shortest(a)),
              left.near, 3);
+    if (a == 5) f.number("word.5", "word found, A = 5", w.naive, 3);
     if (a >= 1 && a <= 3) f.between(text("word.", a), text("word found, A = ", a), w.naive, .99, 1, 3);
     if (a != 10) continue;
     f.number("near_outside.10",

@@ -122,15 +122,15 @@ Finding subspaces_orthogonal(Experiment& experiment) {
                               "mean cos² minus chance; left is more orthogonal than chance",
                               {}};
   for (const std::int64_t size : {8, 16}) {
-    const OverlapNull null = random_overlap({r.width, size, size}, experiment.draws(200), 9);
-    f.number(text("chance.", size), text("chance, r = ", size), null.mean_cos2, 3);
+    const double chance = double(size) / double(r.width),
+                 deviation = random_overlap({r.width, size, size}, experiment.draws(200), 9).mean_cos2_sd;
+    f.number(text("chance.", size), text("chance, r = ", size), chance, 3);
     const auto measured = [&](const char* key, const char* what, auto&& model, int style) {
       const auto found = each(
           experiment, r, [&](const Outcome& o) { return model_overlap(model(o), sample, size).mean_cos2; });
       std::vector<double> less,
           errors;  // of single models, as the deviation of single draws is one of single models
-      for (const double v : found)
-        less.push_back(v - null.mean_cos2), errors.push_back(less.back() / null.mean_cos2_sd);
+      for (const double v : found) less.push_back(v - chance), errors.push_back(less.back() / deviation);
       const Estimate excess = mean_interval(less);
       f.estimate(text(key, ".", size), text("mean cos² ", what, ", r = ", size), mean_interval(found), 3);
       f.estimate(text("excess_", key, ".", size), text("mean cos² ", what, " minus chance, r = ", size),

@@ -33,8 +33,8 @@ const Record claim_002_03 = Claim{
     .recorded = holds_if,
     .verdicts = {{wrong, {at_least("near.768", .9)}},
                  {holds_if,
-                  {at_least("cluster_near.768", .9), at_least("cluster_word.768", .9),
-                   at_least("word.512", .9), at_most("cluster_word.64", .9)}},
+                  {at_least("cluster_near.768", .9), at_least("cluster_word.768", .9), at_most("word.16", .5),
+                   at_most("cluster_word.64", .9)}},
                  otherwise(holds)},
     .measure = messes_up,
 };

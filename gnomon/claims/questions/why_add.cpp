@@ -120,6 +120,8 @@ Finding orthogonal_by_concatenation(Experiment& experiment) {
   f.estimate("overlap", "mean cos² between the images of words and positions after the first matrix", overlap,
              3);
   f.estimate("start", "the same before training", mean_interval(start), 3);
+  f.number("by_size", "mean cos² of random subspaces of their dimensions",
+           double(r.width - 16) / double(3 * r.width), 3);
   f.estimate("change", "mean cos² of words and positions, trained minus before training",
              paired_interval(found, start), 3);
   f.estimate("chance", "mean cos² between the images of random blocks of the input under the same matrix",

@@ -33,6 +33,7 @@ Finding why_both(Experiment& experiment) {
                           {"share left"},
                           {}};
   int style = 0;
+  double most = 0;
   for (const std::int64_t d : {64, 96, 512}) {
     report::Series s{text("d = ", d), {}, style++, false, true};
     for (const std::int64_t T : {64, 128, 256, 512, 1024, 4096}) {
@@ -41,6 +42,7 @@ Finding why_both(Experiment& experiment) {
         const std::string key = text(c.key, ".", d, ".", T),
                           name = text("variance left by a linear shift of 5, ", c.name, ", d = ", d,
                                       ", T = ", T);
+        if (c.spec == kPaper) most = std::max(most, std::abs(left));
         if (c.spec == kPaper)
           f.between(key, name, left, -1e-9, 1e-8, 12);
         else
@@ -50,6 +52,7 @@ Finding why_both(Experiment& experiment) {
     }
     chart.series.push_back(std::move(s));
   }
+  f.number("both_most", "most variance left by a linear shift of 5, both", most, 12);
   f.figures = {chart};
   for (const char* spec : {"sine", "cosine", "random"}) {
     const OnTheWay way = on_the_way(experiment, experiment.language(spec), experiment.language("sinusoidal"));
