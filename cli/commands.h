@@ -75,7 +75,6 @@ struct StudyOptions {
   std::optional<double> minutes;
   std::optional<long long> seeds;
   bool dry_run = false, quiet = false, json = false, replace = false, slurm = false;
-  std::string program;  // this executable, to start workers with
   std::string command;  // as typed, for the report
 };
 int study(const StudyOptions& options);

@@ -71,7 +71,6 @@ CLI::App* Program::add(const char* name, const char* help, Options& options,
 }
 
 void Program::add_study(const std::string& command) {
-  study_.program = std::filesystem::read_symlink("/proc/self/exe").string();
   study_.command = folder_.command = command;
   CLI::App* study = add("study", "train a Transformer with each encoding on a text and compare them", study_,
                         describe_study, cli::study);

@@ -111,13 +111,23 @@ Suite configure(const StudyOptions& o) {
   return suite;
 }
 
+// Workers are this very program.
+std::string this_program() {
+  std::error_code unreadable;
+  const auto found = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+  if (unreadable)
+    throw Error(Fault::resource,
+                "workers are started as /proc/self/exe, which cannot be read: is /proc mounted?");
+  return found.string();
+}
+
 // Does what is not done yet; returns the number of runs that crashed.
 std::size_t perform(const StudyOptions& o, StudyConduct& conduct, const StudyConfig& config,
                     const StudyFolder& folder) {
   const Patient until_workers_have_ended;
   Progress progress(o.quiet, config, conduct);
-  const std::vector<std::string> command{o.program,  "worker",      "--study", folder.folder.string(),
-                                         "--parent", text(getpid())};
+  const std::vector<std::string> command{this_program(),         "worker",   "--study",
+                                         folder.folder.string(), "--parent", text(getpid())};
   return conduct.perform(
       command,
       {.interruptions = interruptions,
@@ -271,7 +281,7 @@ int study_export(const StudyOptions& o) {
     const auto data = open_data(part.config);
     for (const auto& note : data->notes()) tell(about(part.name, note));
     const StudyConduct conduct(part.config, *data, own, o.replace);
-    const SlurmJobs jobs = slurm_jobs(part.config, *data, o.program);
+    const SlurmJobs jobs = slurm_jobs(part.config, *data, this_program());
     make_folders(own.logs());
     write_file(own.sbatch(), slurm_task(jobs));
     write_file(own.submit(), slurm_submit(jobs));

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 LOCKS = [ROOT / "python/requirements.txt", ROOT / "tests/python/requirements.txt", ROOT / "tests/wheel/alone.txt", ROOT / "tests/wheel/requirements.txt",
-         ROOT / "docs/site/requirements.txt"]
+         ROOT / "docs/site/requirements.txt", ROOT / "packaging/requirements.txt"]
 APT = """#!/bin/sh
 echo "$0 $*" >> {log}
 [ "$2" != "" ] || exit 9

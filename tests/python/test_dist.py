@@ -1,0 +1,68 @@
+"""scripts/dist and packaging/: what a release is made of. The builds themselves are `make dist`, which is no test: it compiles for half an hour."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+loader = importlib.machinery.SourceFileLoader("dist", str(ROOT / "scripts" / "dist"))
+dist = importlib.util.module_from_spec(importlib.util.spec_from_loader("dist", loader))
+loader.exec_module(dist)
+
+
+def test_each_dependency_is_pinned_and_compiled():
+    cmake = (ROOT / "cmake" / "GnomonDependencies.cmake").read_text()
+    for name, dependency in dist.DEPENDENCIES.items():
+        assert re.fullmatch("[0-9a-f]{64}", dependency["sha256"]), name
+        assert dependency["version"] and dependency["licence"] and dependency["texts"], name
+        assert re.search(rf"^ *gnomon_bundle(?:_headers)?\([^)]*\s{re.escape(name)}[/\s)]", cmake, re.M), f"{name} is fetched and not compiled"
+
+
+def test_a_release_links_the_same_libraries_as_a_build_on_debian():
+    """What is linked by name is defined by the bundle, too."""
+    bundled = set(re.findall(r"\b[A-Za-z0-9_]+::[A-Za-z0-9]+\b", (ROOT / "cmake" / "GnomonDependencies.cmake").read_text().split("enable_language(C)")[1]))
+    links = re.findall(r"target_link_libraries\((?:.|\n)*?\)", (ROOT / "CMakeLists.txt").read_text())
+    linked = {name for link in links for name in re.findall(r"\b[A-Za-z0-9_]+::[A-Za-z0-9]+\b", link)}
+    assert len(linked) > 8 and linked - bundled <= {"Threads::Threads", "OpenMP::OpenMP", "MPI::MPI"}
+
+
+def test_another_archive_than_the_pinned_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(dist, "DIST", tmp_path)
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / dist.DEPENDENCIES["libmd"]["url"].rsplit("/", 1)[1]).write_bytes(b"other")
+    with pytest.raises(SystemExit, match="packaging/dependencies.toml has " + dist.DEPENDENCIES["libmd"]["sha256"]):
+        dist.unpacked("libmd")
+
+
+def test_an_archive_does_not_tell_when_or_by_whom_it_was_made(tmp_path):
+    found = []
+    for time, umask, names in [(10**9, 0o022, ["b", "a"]), (10**9 + 7, 0o077, ["a", "b"])]:
+        folder = tmp_path / str(time) / "gnomon-1"
+        old = os.umask(umask)
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / name).write_text(name)
+        (folder / "a").chmod(0o755)
+        os.umask(old)
+        os.utime(folder / "a", (time, time))
+        dist.packed(folder, tmp_path / f"{time}.tar.xz")
+        found.append((tmp_path / f"{time}.tar.xz").read_bytes())
+    assert found[0] == found[1]
+    (folder / "a").write_text("other")
+    dist.packed(folder, tmp_path / "other.tar.xz")
+    assert (tmp_path / "other.tar.xz").read_bytes() != found[0]
+
+
+def test_the_bill_of_materials_names_all_that_is_linked_in():
+    bill = json.loads(dist.bill_of_materials("gnomon-1", "22.1.8"))
+    packages = {p["name"]: p for p in bill["packages"]}
+    assert set(packages) == {"gnomon", "libc++", "libunwind"} | set(dist.DEPENDENCIES)
+    assert packages["zlib"]["checksums"][0]["checksumValue"] == dist.DEPENDENCIES["zlib"]["sha256"]
+    ids = {p["SPDXID"] for p in bill["packages"]} | {"SPDXRef-DOCUMENT"}
+    assert len(ids) == len(packages) + 1 and all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", i) for i in ids)
+    assert all({r["spdxElementId"], r["relatedSpdxElement"]} <= ids for r in bill["relationships"])
