@@ -46,14 +46,15 @@ set(rooms bench core kernels encodings spec nn c files hub download lens report 
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.
 set(core_library core kernels encodings spec nn c)
-set(needed_by_lab sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi curl nlohmann fmt)
+set(needed_by_lab sqlite3 zlib sha1 sha2 pcre2 utf8proc toml Eigen mpi curl nlohmann fmt)
 
 # Third parties stop at one door each.
 set(door_dnnl "kernels/matmul_onednn.cpp")
 set(door_omp "core/parallel_openmp.cpp")
 set(door_sqlite3 "study/results/store.cpp")
 set(door_zlib "files/zlib.cpp")
-set(door_openssl "files/sha256.cpp")
+set(door_sha1 "files/sha256.cpp")
+set(door_sha2 "files/sha256.cpp")
 set(door_pcre2 "files/regex.cpp")
 set(door_utf8proc "files/unicode.cpp")
 set(door_toml "study/settings/fields.cpp")
@@ -108,7 +109,7 @@ foreach(file IN LISTS sources)
         endif()
       endforeach()
     endif()
-    foreach(third dnnl omp sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi curl)
+    foreach(third dnnl omp sqlite3 zlib sha1 sha2 pcre2 utf8proc toml Eigen mpi curl)
       if(line MATCHES "<([^>]*/)?${third}[/.+]" AND NOT name STREQUAL door_${third})
         message(SEND_ERROR "${name}: ${third} is known to ${door_${third}} alone")
       endif()

@@ -483,3 +483,16 @@ def test_settings_that_cannot_be_are_refused(text, tmp_path, setting, part):
     done = gnomon(*study_arguments(text, tmp_path / "out", setting), check=2)
     assert part in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_only_what_starts_workers_needs_proc(tmp_path, text):
+    hidden = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+        pytest.skip("no namespaces here")
+
+    def run(*arguments):
+        return subprocess.run([*hidden, GNOMON, *map(str, arguments)], capture_output=True, text=True, env=os.environ | {"LD_LIBRARY_PATH": str(GNOMON.parent)})
+
+    assert run("show", "alibi", "--heads", 4).returncode == 0
+    refused = run("study", "--text", text, "--preset", "smoke", "--out", tmp_path / "study", "--quiet")
+    assert refused.returncode == 4 and "is /proc mounted?" in refused.stderr
