@@ -405,7 +405,13 @@ std::string of_trainings(const ClaimsSummary& s) {
 
 std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   const std::size_t family = statistical(s.answers);
-  const std::size_t kept = std::size_t(std::count_if(s.answers.begin(), s.answers.end(), survives));
+  const auto count = [&](auto&& is) {
+    return std::size_t(std::count_if(s.answers.begin(), s.answers.end(), is));
+  };
+  const std::size_t kept = count(survives),
+                    undecided = count([](const Answered&a) {
+                      return needs_seeds(a.claim->verdicts) && a.verdict == Verdict::open;
+                    });
   std::vector<std::string> out;
   out.push_back(of_rules(s));
   out.push_back(of_trainings(s));
@@ -416,8 +422,9 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   out.push_back(
       text("A verdict by intervals has a p value: the largest of its checks, two-sided, by Student's t. In "
            "this run ",
-           family == 1 ? "1 verdict has" : text(family, " verdicts have"),
-           " one. Holm's step-down method (Holm 1979) corrects them for their number at 5 %: ", kept,
+           family == 1 ? "1 verdict has" : text(family, " verdicts have"), " one",
+           undecided ? text("; ", undecided, " of them are open, which counts as a p of 1") : "",
+           ". Holm's step-down method (Holm 1979) corrects them for their number at 5 %: ", kept,
            kept == 1 ? " survives" : " survive",
            ". The rule gives the verdict. It reads “leaning” if an interval decides it that does not "
            "survive the correction, or if another text gives another verdict."));
