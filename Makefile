@@ -45,7 +45,7 @@ wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels
 	scripts/install-deps --wheel
 	scripts/wheel build/wheel-venv/bin/python
 
-dist: $(DIST_VENV)  ## build what a release holds into build/dist, from pinned sources, for x86-64 and ARM (half an hour)
+dist: $(DIST_VENV)  ## build what a release holds into build/dist, from pinned sources, for x86-64 and ARM
 	build/dist-venv/bin/python scripts/dist all
 
 # As the developer's build compiles, so that nothing is compiled twice where there is a ccache.

@@ -1,4 +1,4 @@
-"""scripts/dist and packaging/: what a release is made of. The builds themselves are `make dist`, which is no test: it compiles for half an hour."""
+"""scripts/dist and packaging/: what a release is made of. The builds themselves are `make dist`, which is no test: it compiles all for each processor."""
 
 import importlib.machinery
 import importlib.util
