@@ -33,7 +33,7 @@ set(pages core encodings spec nn c files lens models/resolve models/explain mode
 # Claims are a library of their own, which is not installed.
 set(claims/models core study/statistics study/data study/run)
 set(claims core files lens study/statistics claims/models report)
-set(claims/measures core encodings spec nn lens study/data claims)
+set(claims/measures core kernels encodings spec nn lens study/data claims)
 set(claims/questions core kernels encodings spec lens study/data claims claims/measures)
 set(claims/page core files report pages claims)
 # Timings, with their page: a library of the program alone.

@@ -2,7 +2,8 @@
 // gradients, decoding with a key cache, rotations and bias tables alone, and what a model's file computes from positions.
 //
 //   Link with gnomon_core (pkg-config gnomon-core, or find_package(gnomon COMPONENTS core) and gnomon::core).
-//   Only gnomon_explain() is in gnomon_lab (gnomon-lab, gnomon::lab).
+//   What reads a model's file (gnomon_explain(), gnomon_model_...) is in gnomon_lab (gnomon-lab, gnomon::lab).
+//   A release also has libgnomon, which is all of this header in one library that needs no other.
 //
 // Errors. Every function that can fail returns a status. If it is not GNOMON_OK, the function has returned nothing
 // through pointers. gnomon_last_error() then says what was found and what is allowed. A null pointer is GNOMON_USAGE, unless its
@@ -330,6 +331,49 @@ GNOMON_API gnomon_status gnomon_plan_text(const gnomon_attention* attention, con
 // "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "tgi", "naive"; null: llama.cpp for GGUF, otherwise v5. The caller frees the text.
 // GNOMON_USAGE: no such reader. GNOMON_INPUT: a file that this reader cannot read. GNOMON_RESOURCE: no such file.
 GNOMON_API gnomon_status gnomon_explain(const char* path, const char* reader, char** json);
+
+// The same settings as numbers, for a program that computes with them.
+typedef struct gnomon_model gnomon_model;
+
+// Reads a model's file. path, reader and errors as in gnomon_explain(). The caller frees the model.
+GNOMON_API gnomon_status gnomon_model_open(const char* path, const char* reader, gnomon_model** model);
+// Frees the model. Null: does nothing. Attention that was created with its settings stays.
+GNOMON_API void gnomon_model_free(gnomon_model* model);
+
+// The texts belong to the model.
+typedef struct gnomon_model_info {
+  size_t size;
+  const char* family;  // "llama". For an unknown family it is its model_type
+  const char* input;   // The spec of what is added to the words: "add(learned, scale=off)"
+  int32_t known;       // 0: the family is unknown, and some settings are guesses. gnomon_explain() names them
+  int64_t layers;      // The number of entries of gnomon_model_layer()
+  int64_t width;       // The channels of the residual stream
+  int64_t trained_length;  // In tokens, before any extension. 0: the file does not say
+  int64_t longest;         // The tokens that the file promises. 0: it does not say
+} gnomon_model_info;
+#define GNOMON_MODEL_INFO_INIT \
+  { sizeof(gnomon_model_info), NULL, NULL, 0, 0, 0, 0, 0 }
+GNOMON_API gnomon_status gnomon_model_describe(const gnomon_model* model, gnomon_model_info* info);
+
+typedef struct gnomon_layer_info {
+  size_t size;
+  const char* spec;  // For gnomon_attention_create(). Its windows are part of it
+  const char*
+      mixer;  // "": attention. Otherwise the layer has none, and no heads: "linear_attention", "conv" ...
+  const char*
+      component;  // "". In a model with both "encoder" or "decoder". "indexer": a second attention of a layer
+  int64_t number;  // The layer, from 0, in its component
+  int64_t window;  // The tokens that a query sees, for gnomon_cache_create(). 0: all
+} gnomon_layer_info;
+#define GNOMON_LAYER_INFO_INIT \
+  { sizeof(gnomon_layer_info), NULL, NULL, NULL, 0, 0 }
+// Describes entry `index`, from 0. GNOMON_USAGE: no such entry.
+GNOMON_API gnomon_status gnomon_model_layer(const gnomon_model* model, int64_t index,
+                                            gnomon_layer_info* info);
+// Sets the sizes of attention in entry `index`: heads, kv_heads, head_dim, value_dim, width, length (the trained one), scale and
+// causal. soft_cap is no setting of position and stays as it is. GNOMON_USAGE: no such entry, or a layer without attention.
+GNOMON_API gnomon_status gnomon_model_attention(const gnomon_model* model, int64_t index,
+                                                gnomon_attention_config* config);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "gnomon/claims/measures/family.h"
 #include "gnomon/claims/measures/measures.h"
 #include "gnomon/claims/page/page.h"
 #include "gnomon/claims/page/words.h"
@@ -120,6 +121,24 @@ TEST(Claims, ANumberThatDoesNotFitIsTold) {
   f.numbers.back().value = std::nan("");
   EXPECT_FALSE(f.fits());
   EXPECT_THROW(f.number("two", "again", 2), Error);
+}
+
+// What a norm passes unchanged is counted by hand: RMS norms pass scaled rotations, d(d − 1)/2 + 1 dimensions of the d² of a
+// matrix; LayerNorm sees d − 1 channels of it, and passes those of them. What is left of a projection adds to its reach.
+TEST(Claims, AProjectionReachesWhatNormsDoNotPass) {
+  for (const std::int64_t d : {4, 6}) {
+    for (const std::uint64_t seed : {1, 7}) {
+      const auto more = [&](std::optional<Norm> norm) {
+        const FamilySize with = family_size({norm, Joined::projection, d, 8}, seed),
+                         without = family_size({norm, Joined::sum, d, 8}, seed);
+        for (const FamilySize& size : {with, without}) EXPECT_GT(size.kept, 100 * size.dropped) << d;
+        return with.dimension - without.dimension;
+      };
+      EXPECT_EQ(more(std::nullopt), 0) << d;
+      EXPECT_EQ(more(Norm::rms), d * d - d * (d - 1) / 2 - 1) << d;
+      EXPECT_EQ(more(Norm::layer), d * (d - 1) - (d - 1) * (d - 2) / 2 - 1) << d;
+    }
+  }
 }
 
 TEST(Claims, TasksAskWhatTheySay) {

@@ -120,12 +120,16 @@ struct Arm {
   std::string key, name;
   bool causal;
   Curves intact, cut, quiet;
+  Estimate start;                 // R² after the last layer before training
   Estimate cost_cut, cost_quiet;  // nats more than intact
 };
 
 Arm measure_arm(Experiment& experiment, const char* spec, bool causal, std::int64_t layers) {
   const Recipe r = deep(experiment, spec, causal, layers);
-  const Sample sample = experiment.held_out(r, 60);
+  const Sample sample = experiment.held_out(r, 60), all = experiment.held_out(r, windows(experiment));
+  const auto before = [&](const Outcome& o) {
+    return probe_new_positions(streams(at_start(o).look(), all).back(), all.T);
+  };
   const auto cost = [&](const Surgery& surgery) {
     return mean_interval(each(experiment, r, [&](const Outcome& o) {
       return mean_loss(o.look(), sample, surgery) - mean_loss(o.look(), sample);
@@ -137,6 +141,7 @@ Arm measure_arm(Experiment& experiment, const char* spec, bool causal, std::int6
           through(experiment, r, {}),
           through(experiment, r, {.cut = 0}),
           through(experiment, r, {.no_attention = true}),
+          mean_interval(each(experiment, r, before)),
           cost({.cut = 0}),
           cost({.no_attention = true})};
 }
@@ -376,6 +381,7 @@ Finding survive(Experiment& experiment) {
                         of = text(": R² at new positions, ", windows(experiment), " windows, ");
       f.estimate(key + "last", at + of + "after the last layer", mean_interval(a.intact.last), 3);
       f.estimate(key + "best", at + of + "in the best layer", mean_interval(a.intact.best), 3);
+      f.estimate(key + "start", at + of + "after the last layer before training", a.start, 3);
       f.number(key + "share", at + ": share of position in the variance after the last layer",
                a.intact.share.back(), 3);
       f.estimate(key + "cut", at + ": R² at the end, cut after layer 1", mean_interval(a.cut.last), 3);

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "gnomon/claims/measures/family.h"
 #include "gnomon/claims/measures/joining.h"
 #include "gnomon/spec/scheme.h"
 
@@ -170,6 +171,22 @@ const Record claim_003_04 = Claim{
     .measure = costs_of_joining,
 };
 
+// How many dimensions more than a sum with a fixed sinusoid the other ways to join can reach, by the norm of the model.
+void reach_of_joining(Finding& f) {
+  constexpr std::pair<std::optional<Norm>, const char*> kNorms[] = {
+      {std::nullopt, "none"}, {Norm::rms, "rms"}, {Norm::layer, "layer"}};
+  for (const auto& [norm, key] : kNorms) {
+    const auto of = [&](Joined joined) { return double(family_size({norm, joined}).dimension); };
+    const double sum = of(Joined::sum);
+    f.number(
+        text("more.", key),
+        text("dimensions that a projection adds to what a sum with a fixed sinusoid can reach, norm: ", key),
+        of(Joined::projection) - sum, 0);
+    f.number(text("table.", key), text("the same, of a sum with a learned table, norm: ", key),
+             of(Joined::table) - sum, 0);
+  }
+}
+
 Finding folding(Experiment& experiment) {
   Finding f;
   const Recipe r = experiment.language("project(sinusoidal)");
@@ -187,6 +204,7 @@ Finding folding(Experiment& experiment) {
              learned, 3);
   const OnTheWay cost = on_the_way(experiment, r, experiment.language("sinusoidal"));
   show(f, "loss", "loss of the projection minus loss of the sum", cost);
+  reach_of_joining(f);
   return f;
 }
 const Record claim_001_05 = Claim{
@@ -194,7 +212,10 @@ const Record claim_001_05 = Claim{
     .id = "001-05",
     .text = claim_text(kText, "001-05"),
     .recorded = holds_if,
-    .verdicts = {{holds_if, {asked("folded")}}, otherwise(wrong)},
+    .verdicts = {{holds_if,
+                  {asked("folded"), at_most("more.none", 0), at_least("more.rms", 1),
+                   at_least("more.layer", 1)}},
+                 otherwise(wrong)},
     .recipes =
         [](const Experiment& d) {
           return std::vector{d.language("project(sinusoidal)"), d.language("sinusoidal")};
