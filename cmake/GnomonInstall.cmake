@@ -1,6 +1,5 @@
 # `cmake --install`: the libraries, their headers, gnomon.h for C, the program with its manual pages and completions,
-# find_package(gnomon COMPONENTS core lab), gnomon-core.pc and
-# gnomon-lab.pc.
+# find_package(gnomon COMPONENTS core lab), gnomon-core.pc and gnomon-lab.pc; in a release libgnomon and gnomon.pc in their place.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gnomon)
 file(RELATIVE_PATH path_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
@@ -16,6 +15,8 @@ function(gnomon_install component requires)
     get_filename_component(folder ${header} DIRECTORY)
     install(FILES gnomon/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gnomon/${folder})
   endforeach()
+  set(name gnomon-${component})
+  set(library gnomon_${component})
   configure_file(cmake/gnomon.pc.in ${PROJECT_BINARY_DIR}/gnomon-${component}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/gnomon-${component}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
@@ -56,6 +57,14 @@ if(GNOMON_LAB)
     pages/extend.h
     pages/lint.h
   )
+endif()
+if(TARGET gnomon_alone)
+  set(name gnomon)
+  set(library gnomon)
+  configure_file(cmake/gnomon.pc.in ${PROJECT_BINARY_DIR}/gnomon.pc @ONLY)
+  install(TARGETS gnomon_alone COMPONENT program)
+  install(FILES gnomon/c/gnomon.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT program)
+  install(FILES ${PROJECT_BINARY_DIR}/gnomon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT program)
 endif()
 if(GNOMON_CLI)
   install(TARGETS gnomon_cli COMPONENT program)

@@ -36,6 +36,16 @@ function(gnomon_finds target)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "${ARGN}" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
 endfunction()
 
+# What a shared library exports, by a version script in cmake/.
+function(gnomon_exports target script)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/${script})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY" AND UNIX AND NOT APPLE)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${script})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+  endif()
+endfunction()
+
 # A library that is installed: gnomon_<component>, which users link as gnomon::<component>.
 function(gnomon_library component)
   set(target gnomon_${component})
@@ -44,6 +54,8 @@ function(gnomon_library component)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${component} VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   gnomon_finds(${target} $ORIGIN)
+  # C++ has no promise of a stable interface; the functions of gnomon.h have, and carry its number.
+  gnomon_exports(${target} gnomon.map)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()

@@ -1,7 +1,7 @@
 /* A small inference engine in C: it reads a Llama checkpoint of transformers (config.json and model.safetensors in one folder) and
  * continues a prompt greedily. All that it knows of position comes from gnomon: what the file says, and attention with a cache.
  *
- *   cc -std=c99 -O2 engine.c $(pkg-config --cflags --libs gnomon-lab gnomon-core) -lm -o engine
+ *   cc -std=c99 -O2 engine.c $(pkg-config --cflags --libs gnomon-lab) -lm -o engine
  *   ./engine FOLDER COUNT ID [ID ...]      token ids in; the next COUNT ids out
  *
  * For families that are built as Llama is: RMS norms, a gated feed-forward part with SiLU, no biases, no norms of q and k. */

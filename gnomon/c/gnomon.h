@@ -343,13 +343,13 @@ GNOMON_API void gnomon_model_free(gnomon_model* model);
 // The texts belong to the model.
 typedef struct gnomon_model_info {
   size_t size;
-  const char* family;  // "llama". For an unknown family it is its model_type
-  const char* input;   // The spec of what is added to the words: "add(learned, scale=off)"
-  int32_t known;       // 0: the family is unknown, and some settings are guesses. gnomon_explain() names them
-  int64_t layers;      // The number of entries of gnomon_model_layer()
-  int64_t width;       // The channels of the residual stream
-  int64_t trained_length;  // In tokens, before any extension. 0: the file does not say
-  int64_t longest;         // The tokens that the file promises. 0: it does not say
+  const char* family;  // "llama". For an unknown family it is its model_type.
+  const char* input;   // The spec of what is added to the words: "add(learned, scale=off)".
+  int32_t known;   // 0: the family is unknown, and some settings are guesses. gnomon_explain() names them.
+  int64_t layers;  // The number of entries of gnomon_model_layer().
+  int64_t width;   // The channels of the residual stream.
+  int64_t trained_length;  // In tokens, before any extension. 0: the file does not say.
+  int64_t longest;         // The tokens that the file promises. 0: it does not say.
 } gnomon_model_info;
 #define GNOMON_MODEL_INFO_INIT \
   { sizeof(gnomon_model_info), NULL, NULL, 0, 0, 0, 0, 0 }
@@ -357,13 +357,13 @@ GNOMON_API gnomon_status gnomon_model_describe(const gnomon_model* model, gnomon
 
 typedef struct gnomon_layer_info {
   size_t size;
-  const char* spec;  // For gnomon_attention_create(). Its windows are part of it
-  const char*
-      mixer;  // "": attention. Otherwise the layer has none, and no heads: "linear_attention", "conv" ...
-  const char*
-      component;  // "". In a model with both "encoder" or "decoder". "indexer": a second attention of a layer
-  int64_t number;  // The layer, from 0, in its component
-  int64_t window;  // The tokens that a query sees, for gnomon_cache_create(). 0: all
+  const char* spec;  // For gnomon_attention_create(). Its windows are part of it.
+  // "": attention. Otherwise the layer has none, and no heads: "linear_attention", "conv" ...
+  const char* mixer;
+  // "encoder" or "decoder" in a model with both. "indexer": a second attention of a layer. Otherwise "".
+  const char* component;
+  int64_t number;  // The layer, from 0, in its component.
+  int64_t window;  // The tokens that a query sees, for gnomon_cache_create(). 0: all.
 } gnomon_layer_info;
 #define GNOMON_LAYER_INFO_INIT \
   { sizeof(gnomon_layer_info), NULL, NULL, NULL, 0, 0 }
