@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel dist test-cluster core build cluster release bench performance mutants torture fuzz record format clean
+.PHONY: help study claims models site test test-long test-wheel wheel dist release-check test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -47,6 +47,11 @@ wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels
 
 dist: $(DIST_VENV)  ## build what a release holds into build/dist, from pinned sources, for x86-64 and ARM
 	build/dist-venv/bin/python scripts/dist all
+
+release-check: dist  ## before a release: build it, run the core's tests on x86-64 and on ARM, look at what was built
+	scripts/abi check
+	build/dist-venv/bin/python scripts/dist tests
+	build/dist-venv/bin/python scripts/dist check
 
 # As the developer's build compiles, so that nothing is compiled twice where there is a ccache.
 test-wheel: $(WHEEL_VENV)  ## build the Python package and test it in an environment of its own

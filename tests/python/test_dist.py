@@ -61,8 +61,36 @@ def test_an_archive_does_not_tell_when_or_by_whom_it_was_made(tmp_path):
 def test_the_bill_of_materials_names_all_that_is_linked_in():
     bill = json.loads(dist.bill_of_materials("gnomon-1", "22.1.8"))
     packages = {p["name"]: p for p in bill["packages"]}
-    assert set(packages) == {"gnomon", "libc++", "libunwind"} | set(dist.DEPENDENCIES)
+    assert set(packages) == {"gnomon", "libc++", "libunwind"} | set(dist.INSIDE)
+    assert set(dist.DEPENDENCIES) - set(dist.INSIDE) == {"googletest"}
     assert packages["zlib"]["checksums"][0]["checksumValue"] == dist.DEPENDENCIES["zlib"]["sha256"]
     ids = {p["SPDXID"] for p in bill["packages"]} | {"SPDXRef-DOCUMENT"}
     assert len(ids) == len(packages) + 1 and all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", i) for i in ids)
     assert all({r["spdxElementId"], r["relatedSpdxElement"]} <= ids for r in bill["relationships"])
+
+
+def test_the_package_of_debian_is_the_same_twice_and_names_its_processor(tmp_path, monkeypatch):
+    monkeypatch.setattr(dist, "DIST", tmp_path)
+    folder = tmp_path / "gnomon-1"
+    for path in ["bin/gnomon", "include/gnomon.h", "lib/libgnomon.so.1", "share/man/man1/gnomon.1", "share/zsh/site-functions/_gnomon", "licences/zlib/LICENSE",
+                 "gnomon.spdx.json"]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(path)
+    (folder / "lib" / "pkgconfig").mkdir()
+    (folder / "lib" / "pkgconfig" / "gnomon.pc").write_text("prefix=${pcfiledir}/../..\nlibdir=${prefix}/lib\n")
+    found = []
+    for umask in (0o022, 0o077):
+        old = os.umask(umask)
+        dist.debian_package(folder, "aarch64")
+        os.umask(old)
+        found.append((tmp_path / f"gnomon_{dist.VERSION}_arm64.deb").read_bytes())
+    assert found[0] == found[1]
+    listed = dist.run("dpkg-deb", "--contents", tmp_path / f"gnomon_{dist.VERSION}_arm64.deb")
+    assert re.search(r"-rwxr-xr-x root/root .* \./usr/bin/gnomon$", listed, re.M)
+    assert re.search(r"-rw-r--r-- root/root .* \./usr/lib/aarch64-linux-gnu/libgnomon\.so\.1$", listed, re.M)
+    assert "Architecture: arm64\n" in dist.run("dpkg-deb", "--info", tmp_path / f"gnomon_{dist.VERSION}_arm64.deb").replace("\n ", "\n")
+    dist.run("dpkg-deb", "--extract", tmp_path / f"gnomon_{dist.VERSION}_arm64.deb", tmp_path / "opened")
+    usr = tmp_path / "opened" / "usr"
+    assert "prefix=/usr\nlibdir=${prefix}/lib/aarch64-linux-gnu\n" == (usr / "lib/aarch64-linux-gnu/pkgconfig/gnomon.pc").read_text()
+    assert "licences/zlib/LICENSE" in (usr / "share/doc/gnomon/copyright").read_text()
+    assert (usr / "share/man/man1/gnomon.1.gz").exists() and (usr / "share/zsh/vendor-completions/_gnomon").exists()
