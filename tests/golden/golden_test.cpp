@@ -138,7 +138,7 @@ Made make_case(const std::string& spec, const Json& c, const Shape& shape) {
       const auto given = params.at(p.name).get<std::vector<double>>();
       if (given.size() == values.size()) {
         values = given;
-      } else if (spec == c.at("spec")) {
+      } else if (spec == c.at("spec").get<std::string>()) {
         ADD_FAILURE() << spec << ": " << p.name << " has " << p.size() << " numbers, the case "
                       << given.size();
       }

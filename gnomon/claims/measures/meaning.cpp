@@ -13,9 +13,9 @@
 namespace gnomon::claims {
 namespace {
 constexpr std::int64_t kVocabularySize = 2000, kPositions = 64;
-// As the text imagines them, and in clusters of a word and its ten nearest.
-Matrix made_up(std::int64_t V, std::int64_t d, double spread) {
-  return std::isnan(spread) ? uniform_words(V, d, 21) : clustered_words(V, d, spread, 22);
+// As the text imagines them, and in clusters: of a word and its ten nearest, or larger ones.
+Matrix made_up(std::int64_t V, std::int64_t d, double spread, std::int64_t size = kCluster) {
+  return std::isnan(spread) ? uniform_words(V, d, 21) : clustered_words(V, d, {size, spread}, 22);
 }
 const double kIndependent = std::nan("");
 // How long a position is beside a word, in them.
@@ -24,12 +24,13 @@ double made_up_ratio(std::int64_t d) {
 }
 }  // namespace
 
-Matrix clustered_words(std::int64_t V, std::int64_t d, double spread, std::uint64_t seed) {
-  const Matrix centres = gaussian(Random(seed, "centres"), (V + kCluster - 1) / kCluster, d);
+Matrix clustered_words(std::int64_t V, std::int64_t d, const Clusters& clusters, std::uint64_t seed) {
+  const auto [of_one, spread] = clusters;
+  const Matrix centres = gaussian(Random(seed, "centres"), (V + of_one - 1) / of_one, d);
   Matrix x = gaussian(Random(seed, "within clusters"), V, d);
   const double size = std::sqrt(1 / (3 * (1 + spread * spread)));
   for (std::int64_t w = 0; w < V; ++w) {
-    const auto centre = centres.row(w / kCluster);
+    const auto centre = centres.row(w / of_one);
     const auto row = x.row(w);
     for (std::size_t c = 0; c < row.size(); ++c) row[c] = size * (centre[c] + spread * row[c]);
   }
@@ -118,20 +119,20 @@ void nearest_neighbours(const Experiment& experiment, Finding& f) {
   };
   const std::vector<double> widths =
       experiment.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
-  report::LineChart chart{
-      "Words found again under a position, and neighbours that stay",
-      text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
-           fixed(made_up_ratio(768), 2),
-           " times as long as a word, whose entries are uniform in [−1, 1]. A cluster is a "
-           "word and its ten nearest words; its spread is 0.3 times that of the cluster "
-           "centres."),
-      {"width d", true, widths},
-      {"share"},
-      {}};
+  report::LineChart chart{"Words found again under a position, and neighbours that stay",
+                          text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
+                               fixed(made_up_ratio(768), 2),
+                               " times as long as a word, whose entries are uniform in [−1, 1]. The spread "
+                               "of a cluster is 0.3 times "
+                               "that of the centres. In a cluster of 11 the ten nearest are all the others."),
+                          {"width d", true, widths},
+                          {"share"},
+                          {}};
   chart.series = {{"independent words, plain sum", {}, 0, false, true},
                   {"independent words, outside the position's directions", {}, 1, false, true},
-                  {"words in clusters, plain sum", {}, 2, false, true},
-                  {"the word itself, in clusters", {}, 3, false, true}};
+                  {"words in clusters of 11, plain sum", {}, 2, false, true},
+                  {"the word itself, in clusters of 11", {}, 3, false, true},
+                  {"words in clusters of 101, plain sum", {}, 4, false, true}};
   const AskedOfMeaning asked{experiment.quick ? 40 : 100, experiment.quick ? 2 : 3};
   for (const double width : widths) {
     const auto d = std::int64_t(width);
@@ -158,6 +159,13 @@ void nearest_neighbours(const Experiment& experiment, Finding& f) {
                text("share kept in clusters of spread 0.3 outside the position's directions, d = ", d),
                m.near_outside, 3);
       chart.series[2].points.emplace_back(width, m.near), chart.series[3].points.emplace_back(width, m.word);
+    }
+    for (const std::int64_t size : {31, 101}) {
+      const MeaningLeft m =
+          meaning_left(made_up(kVocabularySize, d, .3, size), sinusoid(d, kPositions), asked);
+      f.number(text("cluster_", size, "_near.", d),
+               text("share of the ten nearest words kept in clusters of ", size, ", d = ", d), m.near, 3);
+      if (size == 101) chart.series[4].points.emplace_back(width, m.near);
     }
     chart.series[0].points.emplace_back(width, alone.near);
     chart.series[1].points.emplace_back(width, alone.near_outside);
@@ -298,7 +306,7 @@ void nearest_by_loudness(const Experiment& experiment, Finding& f) {
       outside{"ten nearest outside the position's directions", {}, 3, false, true};
   for (const double a : {.25, .5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0}) {
     const WordDecoding w = decode_words(x, scaled(e, a));
-    const MeaningLeft left = meaning_left(x, scaled(e, a), {40, 2});
+    const MeaningLeft left = meaning_left(x, scaled(e, a), {100, 3});
     const double ratio = left.ratio;
     naive.points.emplace_back(ratio, w.naive), mean.points.emplace_back(ratio, w.mean_removed);
     near.points.emplace_back(ratio, left.near), outside.points.emplace_back(ratio, left.near_outside);

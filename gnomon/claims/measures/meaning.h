@@ -11,9 +11,14 @@ namespace gnomon::claims {
 
 // A word and its ten nearest: clusters of this many.
 inline constexpr std::int64_t kCluster = 11;
-// V words in clusters: a centre, the same for kCluster words, and a part of the word's own, `spread` times as large. Entries of
-// variance 1/3, as those of uniform words in [−1, 1] are.
-Matrix clustered_words(std::int64_t V, std::int64_t d, double spread, std::uint64_t seed);
+// V words in clusters of `size`: a centre, the same for all of a cluster, and a part of the word's own, `spread` times as large.
+// Entries of variance 1/3, as those of uniform words in [−1, 1] are. In a cluster of kCluster the ten nearest are all the
+// others, whatever their order; in larger ones their order counts.
+struct Clusters {
+  std::int64_t size;
+  double spread;
+};
+Matrix clustered_words(std::int64_t V, std::int64_t d, const Clusters& clusters, std::uint64_t seed);
 
 // By cosine, over some words and positions: the nearest word is the own one (word); the share of a word's ten nearest that
 // are among the ten nearest of the sum (near).

@@ -68,7 +68,7 @@ std::string of_values(const Answered& a, const VerdictRule& rule) {
     return text(ranges ? "Algebra, checked without a trained model: " : "Computed without a trained model: ",
                 found, ".");
   if (most > 1) return text("Means of ", most, " models; the rule uses no interval.");
-  return text("Values of trained models, without an interval: ", found, ".");
+  return text("Values without an interval: ", found, ".");
 }
 
 std::string steps_of(const Recipe& r) {

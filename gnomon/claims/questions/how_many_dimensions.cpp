@@ -180,10 +180,10 @@ const Record claim_001_14 = Claim{
     .question = &question_how_many_dimensions,
     .id = "001-14",
     .text = claim_text(kText, "001-14"),
-    .recorded = holds_if,
+    .recorded = open,
     .verdicts = {{holds, {below("rho", -.1), below("inside", {.5, "inside_by_chance"})}},
-                 {holds_if, {below("rho", -.1)}},
                  {wrong, {above("rho", -.1)}},
+                 {wrong, {above("inside", {.5, "inside_by_chance"})}},
                  otherwise(open)},
     .recipes =
         [](const Experiment& d) {

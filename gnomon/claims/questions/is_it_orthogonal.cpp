@@ -275,11 +275,8 @@ const Record claim_000_06 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-06",
     .text = claim_text(kText, "000-06"),
-    .recorded = holds_if,
-    .verdicts = {{holds, {equal("before", .01), equal("after", .02)}},
-                 {holds_if, {equal("before", .01), apart("after", .02)}},
-                 {wrong, {apart("before", .01)}},
-                 otherwise(open)},
+    .recorded = wrong,
+    .verdicts = {{wrong, {apart("after", .02)}}, {holds, {equal("after", .02)}}, otherwise(open)},
     .recipes = additive,
     .measure = related,
 };
