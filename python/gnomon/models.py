@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
 import sys
@@ -27,8 +28,24 @@ def _source(config: Any) -> tuple[str, str]:
     if hasattr(config, "to_dict"):
         config = config.to_dict()
     if isinstance(config, dict):
-        return "config.json", json.dumps(config, default=str)
+        return "config.json", json.dumps(_finite(config), default=_written)
     return _path("config", config, "a path, a dictionary and a configuration of transformers"), ""
+
+
+def _finite(value: Any) -> Any:
+    """A value of a configuration with its infinite numbers as transformers saves them, because JSON has none."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"__float__": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    return value
+
+
+def _written(value: Any) -> Any:
+    """What JSON does not know: a number of NumPy is a number, and anything else its text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _path(name: str, given: Any, allowed: str) -> str:

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -147,3 +148,27 @@ def test_a_patched_model_is_copied(make, spec):
                 p += torch.randn(p.shape, generator=torch.Generator().manual_seed(3))
         assert (said(other) - before).abs().max() > 1e-3 and torch.equal(said(model), before)
     patched.undo()
+
+
+def test_a_mask_that_shows_later_keys_is_obeyed_or_refused():
+    """A prefix that sees itself whole, under the model's own encoding."""
+    model = ready(tiny.llama)
+    causal = torch.ones(len(TOKENS), 1, TOKENS.shape[1], TOKENS.shape[1], dtype=torch.bool).tril()
+    prefix = causal.clone()
+    prefix[..., :4, :4] = True
+    spec, ordered, own = gn.explain(model.config).model_spec, said(model, attention_mask=causal), said(model, attention_mask=prefix)
+    assert (own - ordered).abs().max() > 1e-2
+    with gnh.patch(model, spec):
+        torch.testing.assert_close(said(model, attention_mask=causal), ordered, **CLOSE)
+        for mask in (prefix, torch.zeros(prefix.shape).masked_fill(~prefix, torch.finfo(torch.float32).min)):
+            with pytest.raises(gn.Error, match="shows keys after their query.*causal=False"):
+                said(model, attention_mask=mask)
+    with gnh.patch(model, spec, causal=False):
+        torch.testing.assert_close(said(model, attention_mask=prefix), own, **CLOSE)
+
+
+def test_a_configuration_with_infinite_numbers_is_read():
+    config = transformers.FalconH1Config(num_hidden_layers=2)
+    assert float("inf") in config.to_dict()["time_step_limit"]
+    assert gn.explain(config).layers[0]["heads"] == config.num_attention_heads
+    assert gn.explain(config.to_dict() | {"max_position_embeddings": np.int64(4096)}).data["longest"] == 4096

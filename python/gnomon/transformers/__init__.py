@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import causal_mask_function, sdpa_mask
@@ -18,6 +19,7 @@ from transformers.masking_utils import causal_mask_function, sdpa_mask
 from ..encoding import Encoding, make
 from ..errors import Error
 from ..torch import PositionEncoding, attend
+from ..torch.ops import is_watched
 from . import parts, places
 
 _NAME = "gnomon"
@@ -40,10 +42,24 @@ def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, att
         keys = attention_mask.shape[-1]
         key, value = key[:, :, :keys], value[:, :, :keys]
         given["bias" if attention_mask.is_floating_point() else "mask"] = attention_mask
+        _check_order(module._gnomon_position.encoding, attention_mask)
     given["positions"] = places.of_keys(module, query.shape[2], key.shape[2], attention_mask)
     query, key = parts.in_pairs(module, query), parts.in_pairs(module, key)
     y = attend(query, key, value, pe=module._gnomon_position, **given)
     return y.transpose(1, 2).contiguous(), None
+
+
+def _check_order(encoding: Encoding, mask: Tensor) -> None:
+    """Raises Error if a mask (..., queries, keys) of the model shows a key after its query that a causal encoding hides. Queries are the
+    last keys. A program that is being compiled cannot look."""
+    if not encoding.causal or is_watched(mask):
+        return
+    queries, keys = mask.shape[-2:]
+    later = torch.ones(queries, keys, dtype=torch.bool, device=mask.device).triu(keys - queries + 1)
+    seen = mask > torch.finfo(mask.dtype).min / 2 if mask.is_floating_point() else mask.bool()
+    if bool((seen & later).any()):
+        raise Error("attention_mask: it shows keys after their query, which a causal encoding hides; patch(..., causal=False) takes the order "
+                    "from the mask alone", place="attention_mask", suggestions=["causal=False"])
 
 
 def _mask(*, q_length: int, kv_length: int, q_offset: int = 0, kv_offset: int = 0, mask_function: Any = causal_mask_function,
@@ -119,7 +135,8 @@ def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_hea
     It supports models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
     Qwen, DeepSeek ...) or a table of positions (BERT, GPT-2). In a model of text and images it changes the text part.
 
-    A layer keeps its scale, soft-cap, sinks, windows and masks, and position_ids keep their meaning. Factors on the logits that belong
+    A layer keeps its scale, soft-cap, sinks, windows and masks, and position_ids keep their meaning. If a mask shows later keys (a prefix,
+    an image), the call raises Error; with causal=False the order comes from the mask alone. Factors on the logits that belong
     to the old encoding (YaRN's temperature, Llama 4's temperature, which grows with position) are removed with it.
 
     A key cache keeps keys as projected, with their positions, and rotates them when it reads them. In a rotary model, an input encoding
