@@ -151,10 +151,10 @@ class Explanation(_Document):
         return self._made.page
 
     def encoding(self, layer: int = 0, **sizes: Any) -> Encoding:
-        """The encoding of a layer, with the sizes of this model."""
+        """The encoding of a layer, with the sizes of this model. A soft-cap of its logits is no setting of position: give it as soft_cap."""
         for group in self.layers:
             if layer in group["layers"]:
-                own = {name: group[name] for name in ("heads", "kv_heads", "head_dim", "causal", "scale") if group.get(name) is not None}
+                own = {name: group[name] for name in ("heads", "kv_heads", "head_dim", "value_dim", "causal", "scale") if group.get(name) is not None}
                 return make(group["spec"], **{**own, "length": self.data["trained_length"] or 2048, **sizes})
         raise Error(f"layer: found {layer}; allowed are the layers of the file", place="layer", found=str(layer))
 

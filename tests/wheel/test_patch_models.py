@@ -21,7 +21,7 @@ ROPE = "rope(theta=10000, pairing=halves)"
 @pytest.mark.parametrize("make", [tiny.llama, tiny.mistral, tiny.neox, tiny.glm4, tiny.smollm3, tiny.gemma, tiny.gemma3n, tiny.gpt_oss,
                                   tiny.llama4, tiny.deepseek2, tiny.deepseek3, lambda: tiny.deepseek3(rope_interleave=False),
                                   lambda: tiny.deepseek3(rope_parameters=tiny.YARN), tiny.qwen2_vl, tiny.llava, tiny.llama4_growing,
-                                  tiny.ministral3, tiny.diffllama, tiny.recurrent_gemma, tiny.qwen3_next, tiny.lfm2])
+                                  tiny.ministral3, tiny.diffllama, tiny.recurrent_gemma, tiny.qwen3_next, tiny.lfm2, tiny.modernbert_decoder])
 def test_what_explain_says_of_a_model_changes_nothing(make):
     model = ready(make)
     before, padded = said(model), torch.ones_like(TOKENS)
@@ -172,3 +172,8 @@ def test_a_configuration_with_infinite_numbers_is_read():
     assert float("inf") in config.to_dict()["time_step_limit"]
     assert gn.explain(config).layers[0]["heads"] == config.num_attention_heads
     assert gn.explain(config.to_dict() | {"max_position_embeddings": np.int64(4096)}).data["longest"] == 4096
+
+
+def test_an_explained_layer_has_the_width_of_its_values():
+    pe = gn.explain(transformers.DeepseekV3Config()).encoding()
+    assert (pe.head_dim, pe.value_dim) == (192, 128)

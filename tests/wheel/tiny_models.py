@@ -181,6 +181,12 @@ def albert():
         **SIZES, embedding_size=16, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
 
 
+def modernbert_decoder():
+    """Its head is a linear layer of the name `decoder`."""
+    return transformers.ModernBertDecoderForCausalLM(transformers.ModernBertDecoderConfig(
+        **SIZES, local_attention=4, cls_token_id=1, sep_token_id=2))
+
+
 def ready(make):
     torch.manual_seed(0)
     model = make().eval()
