@@ -131,6 +131,36 @@ def test_forward_derivatives_are_refused(call):
         call(module, torch.autograd.forward_ad.make_dual(q, torch.ones_like(q)))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("call", [lambda module, q: gn.attend(q, q, q, pe=module), lambda module, q: module.rotate(q, q)[0]])
+def test_forward_derivatives_are_refused_by_a_compiled_program(call, backend):
+    module, q = gnt.make(awake(small("rope"))), torch.from_numpy(qkv()[0])
+
+    def along(q):
+        return torch.func.jvp(lambda q: call(module, q), (q,), (torch.ones_like(q),))[1]
+
+    def dual(q):
+        with torch.autograd.forward_ad.dual_level():
+            return call(module, torch.autograd.forward_ad.make_dual(q, torch.ones_like(q)))
+
+    for derivative in (along, dual):
+        torch._dynamo.reset()
+        with pytest.raises(gn.Error, match="jvp"):
+            torch.compile(derivative, backend=backend)(q)
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(lambda q: call(module, q), backend=backend, fullgraph=True)(q), call(module, q))
+
+
+def test_a_mask_of_numbers_is_refused_where_they_cannot_be_looked_at():
+    """0 and -10000 would be False and True: the opposite of what they mean."""
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+    pe, shown = small("rope"), torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril()
+    attend = torch.compile(lambda mask: gn.attend(q, k, v, pe=pe, mask=mask), backend="eager")
+    with pytest.raises(gn.Error, match="mask.bool()"):
+        attend((~shown).long() * -10000)
+    torch.testing.assert_close(attend(shown), gn.attend(q, k, v, pe=pe, mask=shown))
+
+
 def by_rows(q):
     return gnt.make(small("rope_learned")).rotate(q, q)[0].sum()
 

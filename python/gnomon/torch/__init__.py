@@ -132,6 +132,9 @@ def _truths(name: str, value: Numbers | None, device: torch.device) -> Tensor | 
     check_truths(name, value.dtype)
     if not ops.is_watched(value):
         check_zeros_and_ones(name, value)
+    elif name == "mask" and value.dtype is not torch.bool:  # a program that is being made has no numbers to look at
+        raise Error(f"mask: found {value.dtype} in a program that is compiled or traced; allowed is mask.bool()", place="mask",
+                    found=str(value.dtype), allowed="mask.bool()")
     return value.to(device, torch.bool).contiguous() if name == "padding" else value.to(device, torch.bool)
 
 

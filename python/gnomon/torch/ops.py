@@ -203,16 +203,22 @@ class _Attend(torch.autograd.Function):
 def refuse_other_derivatives(*tensors):
     """Raises Error for tensors with a tangent (jvp), for which the operators would return 0. Also raises Error under gradients of
     torch.func, which PyTorch refuses with a message of its own."""
+    # Without a level there are no tangents (forward_ad.unpack_dual). A compiler that follows a jvp enters one, too.
+    if forward_ad._current_level >= 0:
+        _refuse_tangents(*tensors)
     if torch.compiler.is_compiling():
         return
-    # Without a level there are no tangents (forward_ad.unpack_dual).
-    if forward_ad._current_level >= 0 and any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
-        raise Error("forward-mode derivatives (jvp) are not computed; allowed are gradients", place="jvp", found="a tangent",
-                    allowed="gradients")
     levels = torch._C._functorch.get_interpreter_stack()
     if levels and any(level.key() == TransformType.Grad for level in levels):
         raise Error("gradients of torch.func (grad, vjp, jacrev) are not computed; allowed are those of torch.autograd", place="torch.func",
                     found="torch.func", allowed="torch.autograd")
+
+
+@torch.compiler.disable  # a compiler stops here and calls it as it stands
+def _refuse_tangents(*tensors):
+    if any(t is not None and forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+        raise Error("forward-mode derivatives (jvp) are not computed; allowed are gradients", place="jvp", found="a tangent",
+                    allowed="gradients")
 
 
 def is_watched(*tensors):
