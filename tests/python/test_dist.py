@@ -94,3 +94,13 @@ def test_the_package_of_debian_is_the_same_twice_and_names_its_processor(tmp_pat
     assert "prefix=/usr\nlibdir=${prefix}/lib/aarch64-linux-gnu\n" == (usr / "lib/aarch64-linux-gnu/pkgconfig/gnomon.pc").read_text()
     assert "licences/zlib/LICENSE" in (usr / "share/doc/gnomon/copyright").read_text()
     assert (usr / "share/man/man1/gnomon.1.gz").exists() and (usr / "share/zsh/vendor-completions/_gnomon").exists()
+
+
+def test_the_package_says_who_publishes_it(monkeypatch):
+    metadata = "Name: gnomon\nAuthor: gnomon contributors\nLicense-Expression: Apache-2.0\n\nAuthor: is a word of the description\n"
+    assert 'authors = [{name = "gnomon contributors"}]' in (ROOT / "pyproject.toml").read_text()
+    monkeypatch.setattr(dist, "PUBLISHER", {"name": "A", "mail": "a@b.example", "home": ""})
+    assert dist.published(metadata).splitlines()[1:3] == ["Author-email: A <a@b.example>", "License-Expression: Apache-2.0"]
+    monkeypatch.setattr(dist, "PUBLISHER", dist.PUBLISHER | {"home": "https://b.example"})
+    assert dist.published(metadata).splitlines()[1:3] == ["Author-email: A <a@b.example>", "Project-URL: Homepage, https://b.example"]
+    assert dist.published(metadata).endswith("Author: is a word of the description\n")
