@@ -64,7 +64,7 @@ std::vector<double> logits(const SmallDecoder& m, std::span<const double> weight
   Reader w{weights};
   const Matrix words = w.take(kLetters, d), query = w.take(d, d), key = w.take(d, d), value = w.take(d, d),
                out = w.take(d, d), up = w.take(d, inner), down = w.take(inner, d), head = w.take(d, kLetters);
-  // Wavelengths from 2π to 30 tokens: within the window, so that the code spans all channels.
+  // Waves of a few windows at most: the paper's slowest would be a constant here, and the code has to span all channels.
   Matrix position = sinusoid(d, m.length, 0, "sinusoidal(base=20)");
   if (m.joined == Joined::projection) position = product(position, w.take(d, d));
   if (m.joined == Joined::table) position = w.take(m.length, d);

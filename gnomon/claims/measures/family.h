@@ -20,7 +20,7 @@ struct SmallDecoder {
 };
 
 // The dimension of the functions that its weights can reach, near Gaussian weights: the rank of the Jacobian of all logits
-// in the weights, over enough windows that more add nothing. Functions of a family of lower dimension are a null set in
+// in the weights, over 48 random windows. Functions of a family of lower dimension are a null set in
 // one of higher dimension: nearly all of the latter are out of reach of the former.
 struct FamilySize {
   std::int64_t weights, dimension;
