@@ -104,3 +104,10 @@ def test_the_package_says_who_publishes_it(monkeypatch):
     monkeypatch.setattr(dist, "PUBLISHER", dist.PUBLISHER | {"home": "https://b.example"})
     assert dist.published(metadata).splitlines()[1:3] == ["Author-email: A <a@b.example>", "Project-URL: Homepage, https://b.example"]
     assert dist.published(metadata).endswith("Author: is a word of the description\n")
+
+
+def test_programs_say_the_same_but_for_rounding():
+    said = '{"spec": "rope", "inv_freq": [1.0, 0.00025562188907838636], "layers": 32}'
+    assert dist.say_the_same(said, said.replace("8636]", "864]"))
+    for was, becomes in [("rope", "yarn"), ("32", "33"), ("0.000255621889", "0.000255621888"), ("1.0, ", "")]:
+        assert not dist.say_the_same(said, said.replace(was, becomes))
