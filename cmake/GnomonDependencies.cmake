@@ -21,6 +21,7 @@ if(NOT GNOMON_BUNDLED)
 endif()
 
 enable_language(C)
+cmake_path(ABSOLUTE_PATH GNOMON_BUNDLED BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
 # A library out of the sources of its authors, linked into ours and exported by none: gnomon_bundle(NAME TARGET folder [C files by glob]...)
 function(gnomon_bundle name alias folder)
   set(sources)

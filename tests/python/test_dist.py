@@ -1,11 +1,13 @@
 """scripts/dist and packaging/: what a release is made of. The builds themselves are `make dist`, which is no test: it compiles all for each processor."""
 
+import fnmatch
 import importlib.machinery
 import importlib.util
 import json
 import os
 import pathlib
 import re
+import tomllib
 
 import pytest
 
@@ -23,6 +25,50 @@ def test_each_dependency_is_pinned_and_compiled():
         assert re.search(rf"^ *gnomon_bundle(?:_headers)?\([^)]*\s{re.escape(name)}[/\s)]", cmake, re.M), f"{name} is fetched and not compiled"
 
 
+def uncovered(dependencies):
+    """What cmake compiles or includes of a dependency and its list of files does not have."""
+    cmake = (ROOT / "cmake" / "GnomonDependencies.cmake").read_text()
+    parts = re.search(r"foreach\(part ([^)]*)\)", cmake)[1].split()
+    compiled = {folder: [] for folder in dependencies}
+    for folder, patterns in re.findall(r"gnomon_bundle\(\w+ \S+ (\S+) ([^)]*)\)", cmake):
+        if folder in dependencies:
+            compiled[folder] += [f"src/pcre2_{part}.c" for part in parts] if patterns == "${parts}" else patterns.split()
+    for folder, path in re.findall(r"\$\{GNOMON_BUNDLED\}/([\w-]+)/([\w./+-]+\.\w+)", cmake):
+        compiled[folder].append(path)
+    return {(folder, path) for folder, paths in compiled.items() for path in paths
+            if not any(fnmatch.fnmatchcase(path, pattern) for pattern in dependencies[folder]["files"])}
+
+
+def test_the_sources_of_a_release_have_all_that_is_compiled():
+    assert uncovered(dist.INSIDE) == set()
+    assert uncovered(dist.INSIDE | {"fmt": {"files": ["src/os.cc"]}}) == {("fmt", "src/format.cc")}
+    assert ("pcre2", "src/config.h.generic") in uncovered(dist.INSIDE | {"pcre2": {"files": ["src/*.c"]}})
+
+
+def test_the_sources_of_a_release_say_what_is_beside_them():
+    project = tomllib.loads(dist.bundling((ROOT / "pyproject.toml").read_text()))
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    define = project["tool"]["scikit-build"]["cmake"]["define"]
+    assert define == own["tool"]["scikit-build"]["cmake"]["define"] | {"GNOMON_BUNDLED": "bundled", "BUILD_SHARED_LIBS": "OFF"}
+    assert set(project["project"]["license-files"]) == {"LICENSE"} | {f"bundled/{n}/{text}" for n, d in dist.INSIDE.items() for text in d["texts"]}
+
+
+def test_only_what_is_listed_goes_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(dist, "unpacked", lambda name: tmp_path / "sources" / name)
+    monkeypatch.setattr(dist, "INSIDE", {"fmt": {"files": ["include/**/*.h"], "texts": ["LICENSE.rst"]}})
+    for path in ["include/fmt/core.h", "include/fmt/core.txt", "test/core.h", "LICENSE.rst"]:
+        (tmp_path / "sources" / "fmt" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "sources" / "fmt" / path).write_text(path)
+    dist.sources_along(tmp_path / "bundled")
+    assert {str(path.relative_to(tmp_path / "bundled")) for path in (tmp_path / "bundled").rglob("*") if path.is_file()} == {"fmt/include/fmt/core.h", "fmt/LICENSE.rst"}
+
+
+def test_each_python_is_pinned():
+    for name, python in dist.PYTHONS.items():
+        assert name == "cp" + "".join(python["version"].split(".")[:2]) + "t" * ("--disable-gil" in python["configure"])
+        assert re.fullmatch("[0-9a-f]{64}", python["sha256"]) and python["url"].endswith(f"_{python['version']}.orig.tar.xz")
+
+
 def test_a_release_links_the_same_libraries_as_a_build_on_debian():
     """What is linked by name is defined by the bundle, too."""
     bundled = set(re.findall(r"\b[A-Za-z0-9_]+::[A-Za-z0-9]+\b", (ROOT / "cmake" / "GnomonDependencies.cmake").read_text().split("enable_language(C)")[1]))
@@ -35,7 +81,7 @@ def test_another_archive_than_the_pinned_one_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(dist, "DIST", tmp_path)
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / dist.DEPENDENCIES["libmd"]["url"].rsplit("/", 1)[1]).write_bytes(b"other")
-    with pytest.raises(SystemExit, match="packaging/dependencies.toml has " + dist.DEPENDENCIES["libmd"]["sha256"]):
+    with pytest.raises(SystemExit, match="packaging has " + dist.DEPENDENCIES["libmd"]["sha256"]):
         dist.unpacked("libmd")
 
 
@@ -111,3 +157,17 @@ def test_programs_say_the_same_but_for_rounding():
     assert dist.say_the_same(said, said.replace("8636]", "864]"))
     for was, becomes in [("rope", "yarn"), ("32", "33"), ("0.000255621889", "0.000255621888"), ("1.0, ", "")]:
         assert not dist.say_the_same(said, said.replace(was, becomes))
+
+
+def test_a_program_of_another_processor_has_a_script_in_its_place(tmp_path, monkeypatch):
+    emulator, program = tmp_path / "emulator", tmp_path / "program"
+    emulator.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.write_text("of another processor")
+    for path in (emulator, program):
+        path.chmod(0o755)
+    monkeypatch.setattr(dist, "emulated", lambda architecture: [] if architecture == "own" else [str(emulator), "-L", "/there"])
+    dist.emulate(program, "own")
+    assert program.read_text() == "of another processor"
+    dist.emulate(program, "other")
+    assert dist.run(program, "a b").splitlines() == ["-L", "/there", "-0", str(program), f"{program}.emulated", "a b"]
+    assert (tmp_path / "program.emulated").read_text() == "of another processor"
