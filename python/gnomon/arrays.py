@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .errors import Error
 
-# An array of NumPy, PyTorch or any library that speaks DLPack; what is given back is of the same library.
+# An array of NumPy, PyTorch or any library that speaks DLPack; what is given back is of the same library, if of_same_library() can make it.
 Array = Any
 Numbers = Union[npt.ArrayLike, Any]
 

@@ -152,8 +152,9 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
 
     q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim) and v (B, kv_heads, keys, value_dim) are float32, float16 or
     bfloat16, with any strides. They may come from NumPy, PyTorch (with gradients), or any library with DLPack. The result (B, heads,
-    queries, value_dim) is an array of the library of q. Arithmetic is float32. The queries are the last of the keys, so there are at
-    most as many queries as keys. Cross-attention to another sequence is not computed.
+    queries, value_dim) is an array of the library of q, or NumPy's if that library has no __array_namespace__. Arithmetic is float32.
+    The queries are the last of the keys, so there are at most as many queries as keys. Cross-attention to another sequence is not
+    computed.
 
     pe: an encoding from gnomon.make(), a module of gnomon.torch, or a spec of encodings that act inside attention. Input encodings
     add nothing here: add their vectors to the words (Encoding.vectors).

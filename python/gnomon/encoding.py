@@ -80,7 +80,8 @@ class Encoding:
         """Returns q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim) as attention multiplies them: rotated, scaled, and with the
         channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole numbers or fractions; None: 0, 1, 2 ...
 
-        The result is an array of the library of q, with gradients in PyTorch. Raises Error for encodings that read content.
+        The result is an array of the library of q, with gradients in PyTorch, or NumPy's if that library has no __array_namespace__.
+        Raises Error for encodings that read content.
         """
         if self.reads:
             raise Error(f"'{self.spec}' reads {', '.join(self.reads)}, so it has no rotation by position alone", found=self.spec)
