@@ -190,3 +190,13 @@ def test_content_is_in_no_table(tmp_path):
     path = tmp_path / "tables.safetensors"
     assert set(gn.tables(small("sinusoidal+fox"), path=path)) == {"table", "positions"}
     assert metadata(path)[0]["without"] == "what reads x"
+
+
+@pytest.mark.parametrize("spec, told, follows", [
+    ("rope(fraction=0.5)", "rope", True),  # a table does not show how wide the head is
+    ("rope(fraction=0.5)", "rope(fraction=0.5)", False),
+    ("yarn", "yarn(original=4096)", True),  # nor the length that it was made for
+    ("yarn", "yarn", False)])
+def test_what_a_table_does_not_show(spec, told, follows):
+    found = gn.check(gn.tables(large(spec, length=4096), ROWS), spec=told)
+    assert {c["follows"] for c in found} == {follows}
