@@ -100,6 +100,23 @@ def test_two_sided_buckets(shared):
     assert difference(code, shared) > 0.1
 
 
+def test_names_of_buckets():
+    flags = dict(dim=512, depth=1, heads=8, attn_dim_head=64, rel_pos_bias=True, rel_pos_num_buckets=20, rel_pos_max_distance=50)
+    for kind, causal in ((x_transformers.Decoder, True), (x_transformers.Encoder, False)):
+        theirs = kind(**flags).rel_pos
+        rows = theirs.relative_attention_bias.weight.detach() * theirs.scale
+        bias = lambda spec: _bias(spec, rows.numpy(), causal)  # noqa: B023
+        seen = torch.ones(99, 99, dtype=torch.bool).tril() if causal else torch.ones(99, 99, dtype=torch.bool)
+        assert apart(theirs(99, 99) * seen, bias("t5(buckets=20, distance=50)") * seen) < 1e-6
+        assert apart(theirs(99, 99) * seen, bias("t5(buckets=20, distance=128)") * seen) > 1
+
+
+def _bias(spec, rows, causal):
+    pe = gn.make(spec, heads=8, causal=causal)
+    pe.parameters()["0.bias"][:] = rows
+    return torch.from_numpy(pe.bias(range(99)))
+
+
 def test_arguments_of_rotary_embedding_torch(shared):
     q, (bound, rows) = shared["q"], table("`RotaryEmbedding(...)`")
     for arguments, spec in rows:
