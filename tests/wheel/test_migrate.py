@@ -213,7 +213,7 @@ def test_far_positions(shared):
     pairs = torch.view_as_complex(q.double().unflatten(3, (32, 2)))
     exact = torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(3)
     theirs = rotary_embedding_torch.RotaryEmbedding(dim=64).rotate_queries_or_keys(q, offset=100_000)
-    assert 0.001 < apart(theirs.double(), exact) < 0.01
+    assert 0.001 < apart(theirs.double(), exact) < 0.01  # measured: 0.0083
     assert apart(made("rope(pairing=adjacent)").rotate(q, q, places)[0].double(), exact) < 1e-6
 
 
