@@ -45,11 +45,13 @@ def test_the_sources_of_a_release_have_all_that_is_compiled():
     assert ("pcre2", "src/config.h.generic") in uncovered(dist.INSIDE | {"pcre2": {"files": ["src/*.c"]}})
 
 
-def test_the_sources_of_a_release_say_what_is_beside_them():
+def test_the_sources_of_a_release_say_what_is_beside_them(monkeypatch):
+    monkeypatch.setattr(dist, "PUBLISHER", {"name": 'A "B"', "mail": "a@b.example", "home": "https://b.example"})
     project = tomllib.loads(dist.bundling((ROOT / "pyproject.toml").read_text()))
     own = tomllib.loads((ROOT / "pyproject.toml").read_text())
     define = project["tool"]["scikit-build"]["cmake"]["define"]
     assert define == own["tool"]["scikit-build"]["cmake"]["define"] | {"GNOMON_BUNDLED": "bundled", "BUILD_SHARED_LIBS": "OFF"}
+    assert project["project"]["authors"] == [{"name": 'A "B"', "email": "a@b.example"}] and project["project"]["urls"] == {"Homepage": "https://b.example"}
     assert set(project["project"]["license-files"]) == {"LICENSE"} | {f"bundled/{n}/{text}" for n, d in dist.INSIDE.items() for text in d["texts"]}
 
 
