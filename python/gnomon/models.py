@@ -17,6 +17,7 @@ from . import _core, settings
 from .arrays import is_torch, numpy_of
 from .encoding import Encoding, _number, make, whole
 from .errors import Error
+from .registry import encodings
 
 _UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}  # relative error of one rounding
 
@@ -100,23 +101,32 @@ class Explanation(_Document):
 
     @property
     def spec(self) -> str:
-        """The spec of the first group of layers, for gnomon.make()."""
+        """The spec of the first group of layers, for gnomon.make(). It leaves out a table of positions beside the words."""
         return self.layers[0]["spec"]
 
     @property
     def model_spec(self) -> str:
-        """The spec of all layers, for gnomon.make(layer=n) and gnomon.transformers.patch(). If all layers are alike, it is the spec of the
-        first; otherwise [one, another ...], in turn."""
+        """The spec of all layers and of the vectors beside the words, for gnomon.make(layer=n): rope, [one, another ...] if layers differ,
+        or learned(length=512) for a table of positions. gnomon.transformers.patch() takes the explanation itself, too."""
+        return self._of_all([group["spec"] for group in self.layers])
+
+    @property
+    def _without_windows(self) -> str:
+        """model_spec for a model whose masks have the windows."""
+        hide = {entry.name for entry in encodings() if entry.acts == "mask"}
+        terms = [re.split(r"\+(?![^()]*\))", _inside(group["spec"])) for group in self.layers]  # no + inside parentheses
+        return self._of_all(["+".join(t for t in of_group if t.partition("(")[0] not in hide) or "none" for of_group in terms])
+
+    def _of_all(self, specs: list[str]) -> str:
+        """One spec of those of the groups of layers, which stand in turn if they differ."""
         of_layer: dict[int, str] = {}
-        for group in self.layers:
+        for group, spec in zip(self.layers, specs):
             for n in group["layers"]:
-                of_layer.setdefault(n, group["spec"])  # a layer that stands twice has an indexer beside its attention
-        specs = [of_layer[n] for n in sorted(of_layer)]
-        period = next(p for p in range(1, len(specs) + 1) if all(spec == specs[n % p] for n, spec in enumerate(specs)))
-        if period == 1:
-            return specs[0]
-        beside = _beside(specs[0])
-        return f"{beside}[{', '.join(_inside(spec, beside) for spec in specs[:period])}]"
+                of_layer.setdefault(n, _inside(spec))  # a layer that stands twice has an indexer beside its attention
+        inside = [of_layer[n] for n in sorted(of_layer)]
+        period = next(p for p in range(1, len(inside) + 1) if all(spec == inside[n % p] for n, spec in enumerate(inside)))
+        layers = inside[0] if period == 1 else f"[{', '.join(inside[:period])}]"
+        return self.data["input"] + ("" if layers == "none" else f"+{layers}")
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -298,15 +308,10 @@ def _tell(sentence: str) -> None:
     print(f"gnomon: {sentence}", file=sys.stderr, flush=True)
 
 
-def _beside(spec: str) -> str:
-    """The start of a spec that joins words and position. It is the same for all layers and stands before their list."""
+def _inside(spec: str) -> str:
+    """The part of a layer's spec that acts inside attention, without the combination of words and vectors before it."""
     found = re.match(r"(\w+)\([^()]*\)(\+|$)", spec)
-    return found[0].removesuffix("+") + "+" if found and found[1] in _core.combinations() else ""
-
-
-def _inside(spec: str, beside: str) -> str:
-    """The part of a spec that acts inside attention, as in a list of layers."""
-    return f"{spec}+".removeprefix(beside).removesuffix("+") or "none"
+    return (spec[found.end():] if found and found[1] in _core.combinations() else spec) or "none"
 
 
 def _frame(page: str) -> str:
