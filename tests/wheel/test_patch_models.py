@@ -105,8 +105,9 @@ REFUSED = {
     "a name": (lambda: "llama", "str"),
     "a wrapped model": (lambda: torch.nn.DataParallel(tiny.llama()), "DataParallel"),
     "a layer": (lambda: torch.nn.Linear(2, 2), "Linear"),
-    "OPT": (lambda: transformers.OPTForCausalLM(transformers.OPTConfig(
-        hidden_size=32, ffn_dim=32, num_hidden_layers=1, num_attention_heads=4, vocab_size=50, word_embed_proj_dim=32)), "OPT"),
+    "BLOOM": (lambda: transformers.BloomForCausalLM(transformers.BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=50)), "AttentionInterface"),
+    "a tower for images": (lambda: ready(tiny.git), "no attention"),
+    "masks from values": (lambda: ready(tiny.doge), "masks from its values"),
     "attention to another sequence": (lambda: transformers.BertLMHeadModel(transformers.BertConfig(
         **tiny.SIZES, is_decoder=True, add_cross_attention=True)), "another sequence"),
 }

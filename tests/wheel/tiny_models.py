@@ -146,6 +146,97 @@ def deepseek4():
         moe_intermediate_size=16, o_groups=2, o_lora_rank=8, index_n_heads=2, index_head_dim=8, index_topk=4))
 
 
+def beam():
+    """Windows of 4 in the first layer; in the second, whose queries grow with their position, no position."""
+    return transformers.BeamForCausalLM(transformers.BeamConfig(
+        **GROUPS, head_dim=8, sliding_window=4, num_experts=2, num_experts_per_tok=1, moe_intermediate_size=16, n_group=1, topk_group=1))
+
+
+def mimo():
+    """Values narrower than keys, and windows of 5."""
+    return transformers.MiMoV2FlashForCausalLM(transformers.MiMoV2FlashConfig(
+        **GROUPS, head_dim=16, v_head_dim=8, sliding_window=5, n_routed_experts=2, num_experts_per_tok=1, moe_intermediate_size=16))
+
+
+def laguna():
+    """Each layer has as many heads as it is given."""
+    return transformers.LagunaForCausalLM(transformers.LagunaConfig(
+        **GROUPS, head_dim=8, sliding_window=4, num_attention_heads_per_layer=[4, 8], layer_types=["full_attention", "sliding_attention"],
+        num_experts=2, num_experts_per_tok=1, moe_intermediate_size=16, shared_expert_intermediate_size=16))
+
+
+def dbrx():
+    """The number of KV heads stands in a dictionary."""
+    return transformers.DbrxForCausalLM(transformers.DbrxConfig(
+        d_model=32, n_heads=4, n_layers=2, vocab_size=50, max_seq_len=64, attn_config={"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8.0},
+        ffn_config={"ffn_hidden_size": 16, "moe_num_experts": 2, "moe_top_k": 1}))
+
+
+def jetmoe():
+    """It repeats its keys itself."""
+    return transformers.JetMoeForCausalLM(transformers.JetMoeConfig(
+        hidden_size=32, num_hidden_layers=2, num_key_value_heads=2, kv_channels=8, intermediate_size=16, vocab_size=50,
+        max_position_embeddings=64, num_local_experts=2, num_experts_per_tok=2))
+
+
+def doge():
+    """Masks that follow from values."""
+    return transformers.DogeForCausalLM(transformers.DogeConfig(**GROUPS))
+
+
+def opt():
+    """A table whose first two rows are of no position, and queries that are scaled before attention."""
+    return transformers.OPTForCausalLM(transformers.OPTConfig(
+        hidden_size=32, ffn_dim=32, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, word_embed_proj_dim=32, max_position_embeddings=64))
+
+
+def bart():
+    """The decoder alone, whose heads are others than the encoder's."""
+    return transformers.BartForCausalLM(transformers.BartConfig(
+        d_model=32, decoder_layers=2, decoder_ffn_dim=32, decoder_attention_heads=4, encoder_attention_heads=2, vocab_size=50,
+        max_position_embeddings=64, is_decoder=True, is_encoder_decoder=False, pad_token_id=0, forced_eos_token_id=None))
+
+
+def pegasus():
+    """Sinusoids in a table."""
+    return transformers.PegasusForCausalLM(transformers.PegasusConfig(
+        d_model=32, decoder_layers=2, decoder_ffn_dim=32, decoder_attention_heads=4, vocab_size=50, max_position_embeddings=64, is_decoder=True,
+        is_encoder_decoder=False, pad_token_id=0, forced_eos_token_id=None))
+
+
+def biogpt():
+    """The two rows of OPT, and scaled words."""
+    return transformers.BioGptForCausalLM(transformers.BioGptConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def roberta():
+    """A table that begins after the row of padding."""
+    return transformers.RobertaForCausalLM(transformers.RobertaConfig(
+        **{**SIZES, "pad_token_id": 1, "bos_token_id": 0}, is_decoder=True, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def layoutlm():
+    return transformers.LayoutLMForMaskedLM(transformers.LayoutLMConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def modernbert():
+    """An encoder with windows in two layers of three."""
+    return transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(
+        **{**SIZES, "num_hidden_layers": 3}, local_attention=6, cls_token_id=1, sep_token_id=2, reference_compile=False))
+
+
+def git():
+    """Its text attends without AttentionInterface, and its tower for images with it."""
+    return transformers.GitForCausalLM(transformers.GitConfig(
+        **SIZES, vision_config=dict(hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=8, patch_size=4)))
+
+
+def minimax():
+    """Linear attention, and attention in the last of two layers."""
+    return transformers.MiniMaxForCausalLM(transformers.MiniMaxConfig(
+        **GROUPS, head_dim=8, num_local_experts=2, num_experts_per_tok=1, block_size=4, layer_types=["linear_attention", "full_attention"]))
+
+
 def qwen2_vl():
     """Text and pictures: positions of three axes."""
     text = dict({k: v for k, v in GROUPS.items()}, rope_parameters={**ROPE, "mrope_section": [1, 1, 2]})
@@ -187,11 +278,12 @@ def modernbert_decoder():
         **SIZES, local_attention=4, cls_token_id=1, sep_token_id=2))
 
 
-def ready(make):
+def ready(make, louder=4):
+    """louder: than the standard start, so that positions matter."""
     torch.manual_seed(0)
     model = make().eval()
-    for p in model.parameters():  # louder than the standard start, so that positions matter
-        p.data *= 4
+    for p in model.parameters():
+        p.data *= louder if p.requires_grad else 1
     return model
 
 

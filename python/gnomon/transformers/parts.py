@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import sys
 from typing import Any
@@ -12,6 +13,11 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from ..errors import Error
+from ..models import Explanation, explain
+
+_TABLES = ("position_embeddings", "wpe", "embed_positions", "positions_embed")  # what transformers calls a table of positions
+# Attention to another sequence in a decoder of two stacks. Alone it has none to attend to.
+_ACROSS = "encoder_attn"
 
 
 def _refuse(model: object, why: str, allowed: str) -> Error:
@@ -27,29 +33,32 @@ class Text:
     def __init__(self, whole: PreTrainedModel, model: PreTrainedModel) -> None:
         self.model = model
         named = dict(model.named_modules())
-        attentions = {n: m for n, m in named.items() if hasattr(m, "scaling") and (hasattr(m, "layer_idx") or hasattr(m, "is_causal"))}
+        attentions = {n: m for n, m in named.items() if _attends(m, model.config) and n.rpartition(".")[2] != _ACROSS}
         self.attentions = list(attentions.values())
         self.layers = [_number(path, n) for n, path in enumerate(attentions)]
         self.rotary = [m for m in named.values() if type(m).__name__.endswith("RotaryEmbedding")]
-        self.tables = [m for n, m in named.items() if n.rpartition(".")[2] in ("position_embeddings", "wpe") and isinstance(m, nn.Embedding)]
+        self.tables = [m for n, m in named.items() if n.rpartition(".")[2] in _TABLES and isinstance(m, nn.Embedding)]
         configs = [model.config, whole.config.get_text_config(), *(m.config for m in self.attentions if hasattr(m, "config"))]
         self.configs = list({id(config): config for config in configs}.values())
         self.first_layer = named[_layer(next(iter(attentions)))] if attentions else None
 
-    def sizes(self, attention: nn.Module) -> dict[str, Any]:
-        """The sizes of a layer's attention, with its scale and soft-cap."""
-        config = self.model.config
-        heads = config.num_attention_heads
-        kv_heads = getattr(config, "num_key_value_heads", None) or heads
-        head_dim = getattr(attention, "head_dim", None) or getattr(config, "head_dim", None) or config.hidden_size // heads
-        sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, scale=float(attention.scaling))
-        if hasattr(attention, "qk_head_dim"):  # keys and values from a latent (DeepSeek): every head has its own
-            # Its scale has YaRN's temperature in it, which is the encoding's.
-            sizes = dict(heads=heads, kv_heads=heads, head_dim=attention.qk_head_dim, value_dim=attention.v_head_dim,
-                         scale=attention.qk_head_dim**-0.5)
-        width = self.tables[0].embedding_dim if self.tables else config.hidden_size
-        return dict(sizes, width=width, length=getattr(config, "max_position_embeddings", 0) or 2048,
-                    causal=bool(getattr(attention, "is_causal", True)),
+    @functools.cached_property
+    def own(self) -> Explanation:
+        """What explain() says of it. Raises Error for a configuration that it cannot read."""
+        return explain(self.model.config)
+
+    def sizes(self, layer: int, attention: nn.Module) -> dict[str, Any]:
+        """The sizes of a layer's attention, with its scale and soft-cap. Layers may have heads of their own. Raises Error."""
+        own = next((group for group in self.own.layers if layer in group["layers"] and group.get("heads")), None)
+        if own is None:
+            raise _refuse(self.model, f"attends in layer {layer}, and its configuration tells no heads there", "layers that explain() knows")
+        sizes = {name: own[name] for name in ("heads", "kv_heads", "head_dim", "value_dim", "causal") if own.get(name) is not None}
+        if hasattr(attention, "num_key_value_groups"):  # JetMoE repeats its keys itself
+            sizes["kv_heads"] = sizes["heads"] // attention.num_key_value_groups
+        # The scale of DeepSeek's attention has YaRN's temperature in it, which is the encoding's.
+        scale = attention.qk_head_dim**-0.5 if hasattr(attention, "qk_head_dim") else float(getattr(attention, "scaling", own["scale"]))
+        width = self.tables[0].embedding_dim if self.tables else self.model.config.hidden_size
+        return dict(sizes, scale=scale, width=width, length=getattr(self.model.config, "max_position_embeddings", 0) or 2048,
                     soft_cap=float(getattr(attention, "attn_logit_softcapping", None) or 0))
 
     def growth(self) -> list[tuple[nn.Module, str, Any]]:
@@ -65,6 +74,16 @@ class Text:
                 config.rope_parameters = {**rope, "llama_4_scaling_beta": 0.0}
                 found.append((attention, "config", config))
         return found
+
+
+def _attends(module: nn.Module, config: Any) -> bool:
+    """Whether a module computes attention in a model of this configuration; GIT has a tower for images inside. ModernBERT's has no scale,
+    LayoutLM's no number of its layer."""
+    if type(getattr(module, "config", config)) is not type(config):
+        return False
+    if hasattr(module, "scaling"):
+        return any(hasattr(module, name) for name in ("layer_idx", "is_causal", "num_attention_heads"))
+    return hasattr(module, "is_causal") and hasattr(module, "layer_idx")
 
 
 def _number(path: str, otherwise: int) -> int:
@@ -119,6 +138,8 @@ def _check(model: PreTrainedModel, text: Text) -> None:
         raise _refuse(model, "selects the keys of a query with an indexer", "models whose queries see all keys in their mask")
     if any(hasattr(m, "compressor") for m in text.attentions):
         raise _refuse(model, "adds keys that summarise several tokens", "models with one key per token")
+    if any(hasattr(m, "prepare_dynamic_mask") for m in text.attentions):
+        raise _refuse(model, "makes masks from its values", "models whose masks follow from positions")
     across = [type(m).__name__ for m in text.attentions if getattr(m, "is_cross_attention", False) or "Cross" in type(m).__name__]
     if across:
         raise _refuse(model, f"attends to another sequence ({across[0]})", "models without cross-attention")

@@ -13,7 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..encoding import Encoding
 from ..errors import Error
+from ..torch.ops import is_watched
 
 _MARK = "_gnomon_said"  # on what a rotary module returned, which a layer that is computed again is handed again
 
@@ -27,13 +29,72 @@ class Said:
     words: Tensor
 
 
+class Keys:
+    """The keys that attention reads. positions: (1 or B, keys) or (1 or B, keys, axes), for attend(). None stands for 0, 1, 2 and so on.
+    gaps: whether a window by position may differ from one by the number of tokens."""
+
+    def __init__(self, places: Tensor, mask: Tensor | None) -> None:
+        self._mask = mask
+        self.positions: Tensor | None = places
+        self.gaps = True
+        if places.dim() == 3:
+            return
+        places, ahead = _numbered(places, _seen(mask))
+        self.gaps = not bool(((places.diff() == 1) | (places[:, 1:] == 0)).all())  # texts side by side begin at 0
+        self.positions = None if not bool(ahead.any()) else places[:1] if bool((places == places[:1]).all()) else places
+
+    @functools.cached_property
+    def show_later(self) -> bool:
+        """Whether the mask shows a key after its query. A program that is being compiled cannot look."""
+        if self._mask is None or is_watched(self._mask):
+            return False
+        return bool((_shown(self._mask) & later(*self._mask.shape[-2:], self._mask.device)).any())
+
+    def check(self, encoding: Encoding) -> None:
+        """Raises Error if an encoding cannot read these keys."""
+        if encoding.causal and self.show_later:
+            raise Error("attention_mask: it shows keys after their query, which a causal encoding hides; patch(..., causal=False) takes the "
+                        "order from the mask alone", place="attention_mask", suggestions=["causal=False"])
+        # If positions have gaps, a window of transformers counts tokens, one of a spec positions.
+        if self.positions is not None and self.gaps and "mask" in encoding.acts:
+            raise Error(f"patch: found positions with gaps; '{encoding.spec}' hides keys by position, but the model by the number of tokens "
+                        "between; allowed is a spec without windows, because the model keeps its own", place="position_ids", found="holes",
+                        allowed="a spec without windows")
+        found = self.positions.shape[2] if self.positions is not None and self.positions.dim() == 3 else 1
+        if found > 1 and found != encoding._scheme.axes:
+            raise Error(f"patch: found positions with {found} axes; allowed for this encoding are {encoding._scheme.axes}",
+                        place="position_ids", found=f"{found} axes", allowed=str(encoding._scheme.axes))
+
+
+def later(queries: int, keys: int, device: torch.device) -> Tensor:
+    """(queries, keys): whether a key comes after its query. Queries are the last keys."""
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).triu(keys - queries + 1)
+
+
+def _numbered(places: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Positions (1 or B, keys), and how far each is ahead of 0, 1, 2 ... Keys that no query sees continue the positions of the others,
+    because padding may have any position."""
+    count = torch.arange(places.shape[1], device=places.device)
+    ahead = places - count
+    if seen is None:
+        return places, ahead
+    ahead, seen = torch.broadcast_tensors(ahead, seen)
+    first = ahead.gather(1, seen.to(torch.uint8).argmax(1, keepdim=True))  # of the first key that is seen
+    unseen = torch.where(seen.any(1, keepdim=True), first, 0)
+    return torch.where(seen, places, (unseen + count).clamp_min(0)), torch.where(seen, ahead, unseen)
+
+
 class Call:
     """Data of the current call that only the first module gets."""
 
     def __init__(self) -> None:
-        self.shown: Tensor | None = None  # attention_mask (B, tokens seen so far), 1 = a token
-        self.given = False  # whether the caller said positions
+        self.begin(None, given=False)
+
+    def begin(self, shown: Tensor | None, *, given: bool) -> None:
+        """A call of the model. shown: its attention_mask (B, tokens seen so far), 1 = a token. given: whether the caller said positions."""
+        self.shown, self.given = shown, given
         self.said: Said | None = None
+        self._keys: list[tuple[Tensor, Tensor | None, int, Keys]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -50,6 +111,15 @@ class Call:
             positions = positions[0] if same else positions.permute(1, 2, 0)
         self.said = Said(positions, positions if self.given or positions.dim() == 3 else self._counted(positions))
         return self.said
+
+    def keys(self, places: Tensor, keys: int, mask: Tensor | None) -> Keys:
+        """What attention needs to know of its keys, whose positions are the last of `places`. Layers with the same positions and mask ask
+        once, because on a GPU each look at numbers waits for them."""
+        for of_places, of_mask, of_keys, known in self._keys:
+            if of_places is places and of_mask is mask and of_keys == keys:
+                return known
+        self._keys.append((places, mask, keys, Keys(places[:, -keys:], mask)))
+        return self._keys[-1][3]
 
     def _counted(self, positions: Tensor) -> Tensor:
         """Positions counted from the first token that is not padding."""
@@ -68,8 +138,7 @@ class Listen:
     def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         told = inspect.signature(module.forward).bind_partial(*arguments, **named).arguments
         shown = told.get("attention_mask")
-        self.call.said, self.call.given = None, told.get("position_ids") is not None
-        self.call.shown = shown if isinstance(shown, Tensor) and shown.dim() == 2 else None
+        self.call.begin(shown if isinstance(shown, Tensor) and shown.dim() == 2 else None, given=told.get("position_ids") is not None)
 
 
 class NoRotation:
@@ -90,18 +159,36 @@ class NoRotation:
 
 
 class NoTable:
-    """After a table of positions: stores the positions of the tokens and returns the vectors of another encoding, or zeros."""
+    """After a table of positions: stores the positions of the tokens and returns the vectors of another encoding, or zeros.
+    A row before that of position 0 keeps its vector: RoBERTa reads it for padding, and generate() for the first tokens."""
 
     def __init__(self, call: Call, position: Any) -> None:
         self.call, self.position = call, position
 
-    def __call__(self, module: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> Tensor:
-        rows = arguments[0]
-        first = 0 if getattr(module, "padding_idx", None) is None else module.padding_idx + 1  # RoBERTa's tables
-        self.call.say((rows - first).clamp_min(0))
+    def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], result: Tensor) -> Tensor:
+        positions = _rows(module, arguments, named) - first_row(module)
+        self.call.say(positions if self.call.given else positions.clamp_min(0))
         if not self.position.encoding._scheme.has_input:
             return torch.zeros_like(result)
-        return self.position.vectors(rows).to(result)
+        vectors = self.position.vectors(positions.clamp_min(0)).to(result)
+        return torch.where(positions[..., None] < 0, result, vectors)
+
+
+def first_row(table: nn.Module) -> int:
+    """The row of position 0: BART and OPT keep two rows before it, RoBERTa those up to the padding's."""
+    padding = getattr(table, "padding_idx", None)
+    return getattr(table, "offset", 0 if padding is None else padding + 1)
+
+
+def _rows(table: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+    """The rows (1 or B, T) that a table reads in this call. Some tables count them themselves, so it is called with the number of each
+    row in the row's place."""
+    weight = table._parameters["weight"]
+    table._parameters["weight"] = torch.arange(len(weight), dtype=torch.float32, device=weight.device)[:, None]
+    try:
+        return table.forward(*arguments, **named)[..., 0].long()
+    finally:
+        table._parameters["weight"] = weight
 
 
 class BesideWords:
@@ -121,12 +208,29 @@ class BesideWords:
 @dataclass
 class Told:
     """Data for attention. said: the positions of its tokens (None: its own rotary module stores them in the call). cache: the cache with
-    the earlier tokens. first: whether this is the first layer, which stores the positions in the cache."""
+    the earlier tokens. first: whether this is the first layer, which stores the positions in the cache. order: whether the mask alone
+    hides keys after their query. If it says nothing else, transformers hands none over."""
 
     said: Said | None
     call: Call
     cache: Any
     first: bool
+    order: bool
+
+    def keys(self, module: nn.Module, queries: int, keys: int, mask: Tensor | None) -> Keys:
+        """The keys that a module reads in this call. mask: the one that it gets. Raises Error if positions are unknown."""
+        said = self.said or self.call.said
+        places = None if said is None else said.positions
+        found = 0 if places is None else places.shape[1]
+        if places is None or found != queries:
+            raise Error(f"patch: found {found} positions; allowed are {queries}, one for each new token", place="position_ids", found=str(found),
+                        allowed=str(queries))
+        if self.cache is not None:
+            places = _remembered(self.cache, module, places) if self.first else self.cache._gnomon_places
+        if places.shape[1] < keys:
+            raise Error(f"patch: found {keys} keys; allowed are {places.shape[1]}, the number of known positions", place="position_ids",
+                        found=str(keys), allowed=str(places.shape[1]))
+        return self.call.keys(places, keys, mask)
 
 
 class Forget:
@@ -137,14 +241,16 @@ class Forget:
 
 
 class Tell:
-    """Before a module computes attention: gives it its data."""
+    """Before a module computes attention: gives it its data, and takes factors of its queries that grow with position away (Beam)."""
 
-    def __init__(self, call: Call, first: bool) -> None:
-        self.call, self.first = call, first
+    def __init__(self, call: Call, *, first: bool, order: bool) -> None:
+        self.call, self.first, self.order = call, first, order
 
-    def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         cache = next((x for x in (*arguments, *named.values()) if hasattr(x, "get_seq_length")), None)
-        module.__dict__["_gnomon_told"] = Told(_said(arguments, named), self.call, getattr(cache, "self_attention_cache", cache), self.first)
+        module.__dict__["_gnomon_told"] = Told(_said(arguments, named), self.call, getattr(cache, "self_attention_cache", cache), self.first,
+                                                self.order)
+        return arguments, {name: None if name == "attention_scaling" else x for name, x in named.items()}
 
 
 def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
@@ -156,23 +262,12 @@ def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
     return None
 
 
-def of_keys(module: nn.Module, queries: int, keys: int, mask: Tensor | None) -> Tensor | None:
-    """The positions of the keys of this call, for attend(); None: 0, 1, 2 ... mask: the mask that attention gets. Raises Error if the
-    positions are unknown."""
-    told = module.__dict__.get("_gnomon_told")
-    said = None if told is None else told.said or told.call.said
-    if told is None or said is None:
+def told(module: nn.Module) -> Told:
+    """The data of a module that computes attention. Raises Error if it has none."""
+    found = module.__dict__.get("_gnomon_told")
+    if found is None:
         raise Error(f"patch: {type(module).__name__} got no positions of its tokens", place="positions", found=type(module).__name__)
-    places = said.positions
-    if places.shape[1] != queries:
-        raise Error(f"patch: found {places.shape[1]} positions; allowed are {queries}, one for each new token", place="position_ids",
-                    found=str(places.shape[1]), allowed=str(queries))
-    if told.cache is not None:
-        places = _remembered(told.cache, module, places) if told.first else told.cache._gnomon_places
-    if places.shape[1] < keys:
-        raise Error(f"patch: found {keys} keys; allowed are {places.shape[1]}, the number of known positions", place="position_ids",
-                    found=str(keys), allowed=str(places.shape[1]))
-    return _as_attention_takes(module, places[:, -keys:], _seen(mask))
+    return found
 
 
 def _remembered(cache: Any, module: nn.Module, new: Tensor) -> Tensor:
@@ -210,42 +305,11 @@ def _alike(old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
     return old.repeat_interleave(rows // len(old), 0), new.repeat_interleave(rows // len(new), 0)
 
 
+def _shown(mask: Tensor) -> Tensor:
+    """A mask as truths: whether a query sees a key."""
+    return mask > torch.finfo(mask.dtype).min / 2 if mask.is_floating_point() else mask.bool()
+
+
 def _seen(mask: Tensor | None) -> Tensor | None:
     """(1 or B, keys): whether any query sees the key."""
-    if mask is None:
-        return None
-    shown = mask if mask.dtype is torch.bool else mask > torch.finfo(mask.dtype).min / 2
-    return shown.flatten(1, 2).any(1)
-
-
-def _as_attention_takes(module: nn.Module, places: Tensor, seen: Tensor | None) -> Tensor | None:
-    """The positions for attend(). Keys that no query sees continue the positions of the others, because padding may have any position."""
-    if places.dim() == 3:
-        axes = module._gnomon_position.encoding._scheme.axes
-        _refuse_windows(module)
-        if axes != places.shape[2]:
-            raise Error(f"patch: found positions with {places.shape[2]} axes; allowed for this encoding are {axes}",
-                        place="position_ids", found=f"{places.shape[2]} axes", allowed=str(axes))
-        return places
-    count = torch.arange(places.shape[1], device=places.device)
-    ahead = places - count
-    if seen is not None:
-        ahead, seen = torch.broadcast_tensors(ahead, seen)
-        first = ahead.gather(1, seen.to(torch.uint8).argmax(1, keepdim=True))  # of the first key that is seen
-        unseen = torch.where(seen.any(1, keepdim=True), first, 0)
-        places = torch.where(seen, places, (unseen + count).clamp_min(0))
-        ahead = torch.where(seen, ahead, unseen)
-    if not bool(ahead.any()):
-        return None
-    if not bool(((places.diff() == 1) | (places[:, 1:] == 0)).all()):  # texts side by side begin at 0
-        _refuse_windows(module)
-    return places[:1] if bool((places == places[:1]).all()) else places
-
-
-def _refuse_windows(module: nn.Module) -> None:
-    """Raises Error for a spec with windows. If positions have gaps, a window of transformers counts tokens, one of a spec positions."""
-    encoding = module._gnomon_position.encoding
-    if "mask" in encoding.acts:
-        raise Error(f"patch: found positions with gaps; '{encoding.spec}' hides keys by position, but the model by the number of tokens between; "
-                    "allowed is a spec without windows, because the model keeps its own", place="position_ids", found="holes",
-                    allowed="a spec without windows")
+    return None if mask is None else _shown(mask).flatten(1, 2).any(1)
