@@ -161,7 +161,8 @@ class Explanation(_Document):
         return self._made.page
 
     def encoding(self, layer: int = 0, **sizes: Any) -> Encoding:
-        """The encoding of a layer, with the sizes of this model. A soft-cap of its logits is no setting of position: give it as soft_cap."""
+        """The encoding of a layer, with the sizes of this model. It has no soft-cap, because explain() reads settings of position alone: give
+        that of Gemma 2 as soft_cap=50. gnomon.transformers.patch() takes it from the model."""
         for group in self.layers:
             if layer in group["layers"]:
                 own = {name: group[name] for name in ("heads", "kv_heads", "head_dim", "value_dim", "causal", "scale") if group.get(name) is not None}

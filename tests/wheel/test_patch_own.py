@@ -1,5 +1,7 @@
 """gnomon.transformers.patch with what gnomon.explain says of a model: it computes what it computed."""
 
+import weakref
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -22,7 +24,7 @@ def assert_same(found, own, rounding=5e-6):
 
 @pytest.mark.parametrize("make", [tiny.mistral, tiny.gemma, tiny.smollm3, tiny.gpt_oss, tiny.qwen3_next, tiny.minimax, tiny.deepseek3, tiny.beam, tiny.mimo, tiny.laguna,
                                   tiny.dbrx, tiny.jetmoe, tiny.opt, tiny.bart, tiny.pegasus, tiny.biogpt, tiny.roberta, tiny.gpt2,
-                                  tiny.bert, tiny.mobilebert, tiny.albert, tiny.layoutlm, tiny.modernbert])
+                                  tiny.bert, tiny.mobilebert, tiny.albert, tiny.layoutlm, tiny.modernbert, tiny.ultrabert])
 def test_an_explained_model_is_as_it_was(make):
     """Also with positions that are apart, where a window of the model counts tokens; with padding, a cache and beams."""
     model = ready(make, louder=3)
@@ -114,3 +116,13 @@ def test_masks_are_looked_at_once(monkeypatch):
         assert 0 < len(looks) <= 2
         said(model, attention_mask=PADDED)
         assert len(looks) <= 4
+
+
+def test_a_mask_is_let_go_of():
+    model = ready(tiny.llama)
+    mask = torch.ones(2, 1, 11, 11, dtype=torch.bool).tril()
+    kept = weakref.ref(mask)
+    with gnh.patch(model, "rope"):
+        said(model, attention_mask=mask)
+        del mask
+        assert kept() is None

@@ -237,6 +237,11 @@ def minimax():
         **GROUPS, head_dim=8, num_local_experts=2, num_experts_per_tok=1, block_size=4, layer_types=["linear_attention", "full_attention"]))
 
 
+def ultrabert():
+    """Its `decoder` is no model."""
+    return transformers.UltrabertForMaskedLM(transformers.UltrabertConfig(**{**SIZES, "num_hidden_layers": 3}, sliding_window=4))
+
+
 def qwen2_vl():
     """Text and pictures: positions of three axes."""
     text = dict({k: v for k, v in GROUPS.items()}, rope_parameters={**ROPE, "mrope_section": [1, 1, 2]})

@@ -112,6 +112,7 @@ def _hang(patched: Patched, text: parts.Text, causal: list[bool]) -> None:
     causal: whether each layer of the model is."""
     call, first, keep = places.Call(), patched.positions[0], patched._hooks.append
     keep(text.model.register_forward_pre_hook(places.Listen(call), with_kwargs=True))
+    keep(text.model.register_forward_hook(places.Rest(call), always_call=True))
     for rotary in text.rotary:
         keep(rotary.register_forward_hook(places.NoRotation(call), with_kwargs=True))
     for table in text.tables:

@@ -118,7 +118,7 @@ def text_of(model: Any) -> Text:
     if model.config.is_encoder_decoder:
         raise _refuse(model, "has an encoder and a decoder", "models of one part")
     part = model.get_decoder()
-    if isinstance(part, nn.Linear):  # a head of that name: ModernBERT's
+    if not isinstance(part, PreTrainedModel):  # a head of that name: ModernBERT's
         part = model.base_model
     if not isinstance(part, PreTrainedModel):
         raise _refuse(model, "has no known text part", "models of text")

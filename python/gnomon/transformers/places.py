@@ -94,7 +94,7 @@ class Call:
         """A call of the model. shown: its attention_mask (B, tokens seen so far), 1 = a token. given: whether the caller said positions."""
         self.shown, self.given = shown, given
         self.said: Said | None = None
-        self._keys: list[tuple[Tensor, Tensor | None, int, Keys]] = []
+        self.known: list[tuple[Tensor, Tensor | None, int, Keys]] = []  # what was found out of masks
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -115,11 +115,11 @@ class Call:
     def keys(self, places: Tensor, keys: int, mask: Tensor | None) -> Keys:
         """What attention needs to know of its keys, whose positions are the last of `places`. Layers with the same positions and mask ask
         once, because on a GPU each look at numbers waits for them."""
-        for of_places, of_mask, of_keys, known in self._keys:
+        for of_places, of_mask, of_keys, known in self.known:
             if of_places is places and of_mask is mask and of_keys == keys:
                 return known
-        self._keys.append((places, mask, keys, Keys(places[:, -keys:], mask)))
-        return self._keys[-1][3]
+        self.known.append((places, mask, keys, Keys(places[:, -keys:], mask)))
+        return self.known[-1][3]
 
     def _counted(self, positions: Tensor) -> Tensor:
         """Positions counted from the first token that is not padding."""
@@ -139,6 +139,16 @@ class Listen:
         told = inspect.signature(module.forward).bind_partial(*arguments, **named).arguments
         shown = told.get("attention_mask")
         self.call.begin(shown if isinstance(shown, Tensor) and shown.dim() == 2 else None, given=told.get("position_ids") is not None)
+
+
+class Rest:
+    """After the forward pass of the model: lets go of its masks."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __call__(self, *_: object) -> None:
+        self.call.known.clear()
 
 
 class NoRotation:
