@@ -105,7 +105,8 @@ REFUSED = {
     "a name": (lambda: "llama", "str"),
     "a wrapped model": (lambda: torch.nn.DataParallel(tiny.llama()), "DataParallel"),
     "a layer": (lambda: torch.nn.Linear(2, 2), "Linear"),
-    "BLOOM": (lambda: transformers.BloomForCausalLM(transformers.BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=50)), "AttentionInterface"),
+    "BLOOM": (lambda: transformers.BloomForCausalLM(transformers.BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=50)),
+              "AttentionInterface"),
     "a tower for images": (lambda: ready(tiny.git), "no attention"),
     "masks from values": (lambda: ready(tiny.doge), "masks from its values"),
     "attention to another sequence": (lambda: transformers.BertLMHeadModel(transformers.BertConfig(

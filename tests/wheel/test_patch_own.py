@@ -22,9 +22,9 @@ def assert_same(found, own, rounding=5e-6):
     assert (found - own).abs().max() < rounding * own.abs().max()
 
 
-@pytest.mark.parametrize("make", [tiny.mistral, tiny.gemma, tiny.smollm3, tiny.gpt_oss, tiny.qwen3_next, tiny.minimax, tiny.deepseek3, tiny.beam, tiny.mimo, tiny.laguna,
-                                  tiny.dbrx, tiny.jetmoe, tiny.opt, tiny.bart, tiny.pegasus, tiny.biogpt, tiny.roberta, tiny.gpt2,
-                                  tiny.bert, tiny.mobilebert, tiny.albert, tiny.layoutlm, tiny.modernbert, tiny.ultrabert])
+@pytest.mark.parametrize("make", [tiny.mistral, tiny.gemma, tiny.smollm3, tiny.gpt_oss, tiny.qwen3_next, tiny.minimax, tiny.deepseek3, tiny.beam,
+                                  tiny.mimo, tiny.laguna, tiny.dbrx, tiny.jetmoe, tiny.opt, tiny.bart, tiny.pegasus, tiny.biogpt, tiny.roberta,
+                                  tiny.gpt2, tiny.bert, tiny.mobilebert, tiny.albert, tiny.layoutlm, tiny.modernbert, tiny.ultrabert])
 def test_an_explained_model_is_as_it_was(make):
     """Also with positions that are apart, where a window of the model counts tokens; with padding, a cache and beams."""
     model = ready(make, louder=3)

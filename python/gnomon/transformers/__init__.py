@@ -132,9 +132,9 @@ def patch(model: PreTrainedModel, spec: str | Explanation, *, heads: int | None 
     takes nothing. The sizes, as in gnomon.make(), override those that explain() tells of the model.
 
     It supports models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
-    Qwen, DeepSeek, ModernBERT ...) or a table of positions (BERT, GPT-2, OPT, BART's decoder ...). In a model of text and images it
-    changes the text part. Of an encoder and a decoder it takes neither. docs/python.md counts what it takes. Words stay as they are: vectors are added to them, and "scale" of
-    a spec says nothing here. A learned table as long as the model's begins with the model's rows.
+    Qwen, DeepSeek, ModernBERT ...) or a table of positions (BERT, GPT-2, OPT, BART's decoder ...); docs/python.md counts them. In a model
+    of text and images it changes the text part. Of an encoder and a decoder it takes neither. Words stay as they are: vectors are added to
+    them, and "scale" of a spec says nothing here. A learned table as long as the model's begins with the model's rows.
 
     A layer keeps its scale, soft-cap, sinks, windows and masks, and position_ids keep their meaning. If a mask shows later keys (a prefix,
     an image), the call raises Error; with causal=False the order comes from the mask alone. Factors on the logits that belong
