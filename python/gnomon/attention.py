@@ -104,10 +104,12 @@ class Result:
     """The result of attention, with backward(). out (B, heads, queries, value_dim); lse (B, heads, queries): natural logarithm of the
     sum of exponentials of each row of logits."""
 
-    def __init__(self, pe: Encoding, arrays: tuple[np.ndarray, ...], call: _core.Call, out: np.ndarray, lse: np.ndarray,
+    def __init__(self, pe: Encoding, arrays: tuple[np.ndarray, ...], call: _core.Call, wide: np.ndarray, lse: np.ndarray,
                  attended: np.ndarray | None) -> None:
-        self._pe, self._arrays, self._call, self._attended = pe, arrays, call, attended
-        self.out, self.lse = out, lse
+        self._pe, self._arrays, self._call = pe, arrays, call
+        self._wide, self._attended = wide, attended  # out before it was rounded: of a rounded one, gradients of sums are off
+        with np.errstate(over="ignore"):
+            self.out, self.lse = wide.astype(arrays[0].dtype, copy=False), lse
 
     def backward(self, dout: Array) -> dict[str, np.ndarray]:
         """A dictionary of gradients, from the gradient of out: of q, k, v and w (the flat parameters). It also has bias (B, heads, queries,
@@ -126,7 +128,7 @@ class Result:
         if call.projections is not None:
             size = 2 * self._pe.heads * self._pe.head_dim * (self._pe.width + 1)
             g.dprojections = out["projections"] = np.zeros(size, np.float32)
-        done = _core.Done(q, k, v, self.out, self.lse, self._attended)
+        done = _core.Done(q, k, v, self._wide, self.lse, self._attended)
         _core.backward(self._pe._scheme, done, call, rows("dout", dout), g)
         return out
 
@@ -138,11 +140,11 @@ def attention(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | Non
     q, k, v = rows("q", q), rows("k", k), rows("v", v)
     pe = encoding_for(pe, q, k)
     call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
-    out = np.empty((*q.shape[:3], pe.value_dim), q.dtype)
+    wide = np.empty((*q.shape[:3], pe.value_dim), np.float32)
     lse = np.empty(q.shape[:3], np.float32)
-    attended = np.empty(out.shape, np.float32) if pe.output_turns else None
-    _core.forward(pe._scheme, q, k, v, call, out, lse, attended)
-    return Result(pe, (q, k, v), call, out, lse, attended)
+    attended = np.empty(wide.shape, np.float32) if pe.output_turns else None
+    _core.forward(pe._scheme, q, k, v, call, wide, lse, attended)
+    return Result(pe, (q, k, v), call, wide, lse, attended)
 
 
 def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None = None, cache: KeyCache | None = None, bias: Numbers | None = None,

@@ -82,7 +82,10 @@ def _call(w, positions, bias, mask, padding, sinks, x, projections):
 def _forward(encoding, q, k, v, *given):
     """(out, lse, attended). given: the arguments of _call()."""
     out, lse, attended = _empty(q, v, encoding)
-    _write(encoding, q, k, v, given, out, _array(lse), _array(attended) if encoding.output_turns else None)
+    if encoding.output_turns or not _rounds(q):
+        _write(encoding, q, k, v, given, out, _array(lse), _array(attended) if encoding.output_turns else None)
+    else:
+        out.copy_(_write(encoding, q, k, v, given, attended, _array(lse)))
     return out, lse, attended
 
 
@@ -102,10 +105,16 @@ def _empty_out(q, v):
     return q.new_empty((*q.shape[:3], v.shape[3]))
 
 
+def _rounds(q):
+    """Whether the output has fewer digits than attention computes. The way back subtracts the sum of dout * out from every logit's
+    gradient: the rounding of one out is an error of a whole row, which a sum over all pairs, as FIRE learns from, does not even out."""
+    return q.dtype is not torch.float32
+
+
 def _empty(q, v, encoding):
     out = _empty_out(q, v)
-    turned = out.shape if encoding.output_turns else (0,)
-    return out, q.new_empty(out.shape[:3], dtype=torch.float32), q.new_empty(turned, dtype=torch.float32)
+    kept = out.shape if encoding.output_turns or _rounds(q) else (0,)
+    return out, q.new_empty(out.shape[:3], dtype=torch.float32), q.new_empty(kept, dtype=torch.float32)
 
 
 def _backward(encoding, kept, dout, bias_learns):
@@ -123,7 +132,9 @@ def _backward(encoding, kept, dout, bias_learns):
         g.dx = dx.unsqueeze(1)
     if projections is not None:
         g.dprojections = dprojections
-    done = _core.Done(_array(q), _array(k), _array(v), _array(out), _array(lse), _array(attended) if encoding.output_turns else None)
+    turned = _array(attended) if encoding.output_turns else None
+    out = attended if turned is None and _rounds(q) else out
+    done = _core.Done(_array(q), _array(k), _array(v), _array(out), _array(lse), turned)
     _core.backward(encoding._scheme, done, call, _array(dout), g)
     return found
 
@@ -146,8 +157,8 @@ def _as_inputs(g, kept, bias_learns):
 @torch.library.custom_op("gnomon::attend", mutates_args=(), device_types="cpu")
 def attend(q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe,
            x: Maybe, projections: Maybe, pe: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns (out, lse, attended). The backward pass needs lse and attended; attended is empty unless the encoding rotates the
-    output."""
+    """Returns (out, lse, attended). The backward pass needs lse and attended: what attention returned, in float32, before the encoding
+    turned it or a number type of 16 bits rounded it; empty where that is out itself."""
     return _forward(made(pe), q, k, v, w, positions, bias, mask, padding, sinks, x, projections)
 
 
