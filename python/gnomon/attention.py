@@ -65,15 +65,29 @@ def flat_projections(projections: Any) -> np.ndarray:
 class KeyCache:
     """Keys and values of `sequences` sequences of at most `capacity` tokens. attend(cache=...) appends them. window: the number of tokens
     that a query sees, including its own; the cache is then a ring. Raises Error for encodings whose keys change as the context grows.
+
+    Its rows were made under the encoding's parameters as they were at the first call: attend() raises Error under others.
     """
 
     def __init__(self, pe: Any, *, sequences: int = 1, capacity: int, window: int = 0) -> None:
         self.encoding = made_encoding(pe)
         self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
+        self._w: np.ndarray | None = None  # the parameters of its rows; None: it has none yet
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise Error("a KeyCache is not copied or pickled; make another one and fill it again", place="cache", found="a copy",
                     allowed="another KeyCache")
+
+    def _decode(self, pe: Encoding, w: np.ndarray, call: _core.Call, arrays: tuple[Any, ...]) -> None:
+        """Attends with arrays = (q, k, v, out), and appends. A call that raises Error leaves the cache as it was."""
+        same_spec = pe._scheme.attention_spec == self.encoding._scheme.attention_spec  # the core refuses others
+        if self._w is not None and same_spec and not np.array_equal(w, self._w, equal_nan=True):
+            raise Error(f"cache: found rows that were made under other parameters of '{pe.spec}'; allowed is a new KeyCache after a change",
+                        place="cache", found="other parameters", allowed="a new KeyCache")
+        *rows, out = arrays
+        _core.decode(pe._scheme, *rows, call, self._cache, out)
+        if self._w is None and len(self):
+            self._w = w.copy()
 
     def __len__(self) -> int:
         """The number of stored tokens in the longest sequence."""
@@ -184,5 +198,5 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     new = [rows(name, a) for name, a in (("q", q), ("k", k), ("v", v))]
     pe = encoding_for(pe, *new[:2])
     out = np.empty((*new[0].shape[:3], pe.value_dim), new[0].dtype)
-    _core.decode(pe._scheme, *new, _call(pe, new[0], new[1], given, cache), cache._cache, out)
+    cache._decode(pe, pe.w, _call(pe, new[0], new[1], given, cache), (*new, out))
     return of_same_library(q, out)

@@ -163,6 +163,38 @@ def test_a_cache_is_of_one_encoding(rows, kept, read):
     assert len(cache) == TOKENS + 1
 
 
+@BOTH
+@pytest.mark.parametrize("spec", ["rope_learned", "pope", "t5", "rope+kerple_log"])
+def test_a_cache_is_of_one_set_of_parameters(rows, spec):
+    """Its keys were turned by those of the first call, whether another encoding, a module or the same array has others now."""
+    q, k, v = rows()
+    pe, other = small(spec), awake(small(spec))
+    cache = gn.KeyCache(pe, sequences=B, capacity=2 * TOKENS)
+    last = lambda of: gn.attend(q[:, :, :1], k[:, :, :1], v[:, :, :1], pe=of, cache=cache)
+    gn.attend(q, k, v, pe=other, cache=cache)  # it was empty: it takes whichever come first
+    for wrong in (pe, *([gnt.make(pe)] if rows is torch_rows else [])):
+        with torch.no_grad(), pytest.raises(gn.Error, match="cache: found rows that were made under other parameters of"):
+            last(wrong)
+    kept = other.w.copy()
+    other.w[:1] += 0.5
+    with pytest.raises(gn.Error, match="other parameters"):
+        last(other)
+    assert len(cache) == TOKENS
+    other.w[:] = kept
+    last(other)
+    assert len(cache) == TOKENS + 1
+
+
+def test_a_cache_that_took_nothing_has_no_parameters_yet():
+    q, k, v = qkv()
+    pe, other = small("rope_learned"), awake(small("rope_learned"))
+    cache = gn.KeyCache(pe, sequences=B, capacity=TOKENS)
+    with pytest.raises(gn.Error):
+        gn.attend(q, k[:, :, :1], v, pe=pe, cache=cache)
+    gn.attend(*(a[:, :, :0] for a in (q, k, v)), pe=pe, cache=cache)
+    np.testing.assert_allclose(gn.attend(q, k, v, pe=other, cache=cache), gn.attend(q, k, v, pe=other), atol=1e-6)
+
+
 def test_make_takes_numbers_of_other_libraries():
     pe = gn.make("rope", heads=np.int64(4), head_dim=np.uint8(8), causal=np.bool_(False), scale=np.float32(0.5), length=torch.tensor(16))
     assert (pe.heads, pe.head_dim, pe.causal, pe.scale, pe.length) == (4, 8, False, 0.5, 16)

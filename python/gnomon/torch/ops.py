@@ -96,9 +96,10 @@ def _write(encoding, q, k, v, given, out, lse=None, attended=None):
 
 
 def decode(encoding, cache, q, k, v, out, *given):
-    """Writes attention of new tokens into out and appends them to the cache, without gradients. given: the arguments of _call()."""
+    """Writes attention of new tokens into out and appends them to the cache, without gradients. given: the arguments of _call(), w
+    first."""
     _threads()
-    _core.decode(encoding._scheme, _array(q), _array(k), _array(v), _call(*given), cache._cache, _array(out))
+    cache._decode(encoding, _floats(given[0]), _call(*given), (_array(q), _array(k), _array(v), _array(out)))
 
 
 def _empty_out(q, v):
