@@ -10,11 +10,11 @@ Arrays may come from NumPy, PyTorch (gnomon.torch has modules and gradients of p
 """
 
 from . import _core, arrays
-from ._core import set_threads, threads
 from .attention import KeyCache, Result, attend, attention
 from .encoding import Encoding, make
 from .errors import Error
 from .models import Explanation, Inspection, check, explain, extend, inspect, lint
+from .parallel import set_threads, threads
 from .registry import Entry, Option, encodings, help, search
 from .studies import Results, Study, study
 from .tables import tables

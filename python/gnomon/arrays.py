@@ -53,6 +53,12 @@ def numpy_of(x: Array) -> np.ndarray:
 def rows(name: str, x: Array) -> np.ndarray:
     """x (B, heads, tokens, channels) in a number type that the core reads. bfloat16 of NumPy (ml_dtypes) is converted to float32, which
     holds it exactly, because NumPy does not share such memory. Raises Error."""
+    if is_torch(x) and x.requires_grad:
+        raise Error(f"{name}: found a tensor that requires a gradient beside arrays of NumPy; allowed is {name}.detach(), or tensors alone "
+                    "with gnomon.attend()", place=name, found="requires_grad", allowed=f"{name}.detach()")
+    if isinstance(x, np.ma.MaskedArray):
+        raise Error(f"{name}: found a masked array, whose mask is not read; allowed is an array, with mask= or padding=", place=name,
+                    found="a masked array", allowed="an array")
     x = numpy_of(x)
     if x.ndim != 4:
         raise Error(f"{name}: found {x.ndim} extents; allowed are 4, (B, heads, tokens, channels)", place=name, found=str(x.shape),
@@ -83,12 +89,54 @@ def of_same_library(like: Array, result: np.ndarray) -> Array:
 
 
 def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
-    """Positions (T), (B, T) or (B, T, axes) as dense double; None: 0, 1, 2 ..."""
-    if positions is None:
-        return np.arange(tokens, dtype=np.float64)
-    if is_torch(positions):
-        positions = positions.detach().cpu()
-    return np.ascontiguousarray(np.asarray(positions, dtype=np.float64))
+    """Positions (T), (B, T) or (B, T, axes) as dense double; None: 0, 1, 2 ... Raises Error."""
+    return np.arange(tokens, dtype=np.float64) if positions is None else real("positions", positions, np.float64)
+
+
+def check_tokens(role: str, tokens: int, places: Array) -> None:
+    """Checks that positions (T), (B, T) or (B, T, axes) are as many as the tokens of q or k. Raises Error."""
+    if places.ndim and (found := places.shape[min(places.ndim - 1, 1)]) != tokens:
+        raise Error(f"positions: found {found} tokens; allowed are {tokens}, those of {role}; to rotate queries and keys of other places, "
+                    "call rotate() for each", place="positions", found=str(found), allowed=str(tokens))
+
+
+def check_queries(q: Array, k: Array) -> None:
+    """Checks that the queries can be the last of the keys. Raises Error."""
+    queries, keys = q.shape[2], k.shape[2]
+    if queries > keys:
+        raise Error(f"queries: found {queries} for {keys} keys; allowed are 0 to {keys}, because the queries are the last of the keys; "
+                    "help(gnomon.attend) says how to attend to another sequence", place="queries", found=str(queries), allowed=f"0 to {keys}")
+
+
+def check_real(name: str, dtype: object) -> None:
+    """Checks that a number type is of real numbers. Raises Error for truths, complex numbers, text and objects."""
+    kind = str(dtype).removeprefix("torch.")
+    if kind == "bool" and name == "bias":
+        raise Error("bias: found bool; allowed are numbers to add; did you mean mask=, where False hides a pair?", place="bias", found="bool",
+                    allowed="numbers", suggestions=["mask"])
+    if kind in ("bool", "object") or kind.startswith(("complex", "<U", "|S", "datetime", "timedelta")):
+        raise Error(f"{name}: found {kind}; allowed are real numbers", place=name, found=kind, allowed="real numbers")
+
+
+def array_of(name: str, x: Numbers) -> np.ndarray:
+    """x as an array of NumPy. Raises Error for what cannot be one: rows of different lengths, a tensor without numbers."""
+    if x is None:
+        raise Error(f"{name}: found None; allowed is an array of numbers", place=name, found="None", allowed="an array of numbers")
+    try:
+        if is_torch(x):
+            x = x.detach().cpu()
+            x = x.float() if str(x.dtype) == "torch.bfloat16" else x
+        return np.asarray(x)
+    except (TypeError, ValueError, RuntimeError):
+        found = f"a tensor of {x.layout} on {x.device}" if is_torch(x) else f"{type(x).__name__} of rows of different lengths"
+        raise Error(f"{name}: found a {found}; allowed is an array of numbers", place=name, found=found, allowed="an array of numbers") from None
+
+
+def real(name: str, x: Numbers, kind: type) -> np.ndarray:
+    """x as a dense array of this number type. Raises Error for what are not real numbers."""
+    found = array_of(name, x)
+    check_real(name, found.dtype)
+    return np.ascontiguousarray(found, kind).reshape(found.shape)
 
 
 def check_truths(name: str, dtype: object) -> None:
@@ -117,15 +165,15 @@ def check_zeros_and_ones(name: str, x: Array) -> None:
 
 def truths(name: str, x: Numbers) -> np.ndarray:
     """x with one byte per number. Raises Error as check_truths() and check_zeros_and_ones() do."""
-    x = x.detach().cpu() if is_torch(x) else np.asarray(x)
+    x = array_of(name, x)
     check_truths(name, x.dtype)
     check_zeros_and_ones(name, x)
     return np.ascontiguousarray(x, bool).view(np.uint8)
 
 
-def floats(x: Numbers) -> np.ndarray:
-    """x as dense float32."""
-    return np.ascontiguousarray(x.detach().cpu().float() if is_torch(x) else x, np.float32)
+def floats(name: str, x: Numbers) -> np.ndarray:
+    """x as dense float32. Raises Error."""
+    return real(name, x, np.float32)
 
 
 def pairs(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

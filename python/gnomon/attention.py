@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .arrays import Array, Numbers, floats, is_torch, of_same_library, of_tensors, pairs, positions_of, rows, truths
+from .arguments import whole
+from .arrays import Array, Numbers, check_queries, floats, is_torch, of_same_library, of_tensors, pairs, positions_of, rows, truths
 from .encoding import Encoding, make
 from .errors import Error
 
@@ -43,23 +44,39 @@ def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cac
         call.padding = truths("padding", given["padding"])
     shape = (q.shape[0], pe.heads, q.shape[2], k.shape[2] if cache is None else cache._cache.keys_with(k.shape[2], call.padding))
     if given["bias"] is not None:
-        call.bias = pairs("bias", floats(given["bias"]), shape)
+        call.bias = pairs("bias", floats("bias", given["bias"]), shape)
     if given["mask"] is not None:
         call.mask = pairs("mask", truths("mask", given["mask"]), shape)
     if given["sinks"] is not None:
-        call.sinks = floats(given["sinks"])
+        call.sinks = floats("sinks", given["sinks"])
     if given["x"] is not None:
-        call.x = floats(given["x"])[:, None]
+        call.x = layer_input(floats("x", given["x"]))[:, None]
     if given["projections"] is not None:
         call.projections = flat_projections(given["projections"])
     return call
 
 
+def layer_input(x: Array) -> Array:
+    """x itself, (B, keys, width). Raises Error for other extents."""
+    if x.ndim != 3:
+        raise Error(f"x: found {x.ndim} extents; allowed are 3, (B, keys, width)", place="x", found=str(tuple(x.shape)), allowed="(B, keys, width)")
+    return x
+
+
+def four_projections(projections: Any) -> list[Any]:
+    """(q weight, k weight, q bias, k bias), or an array of all of them alone, as a list. Raises Error."""
+    if hasattr(projections, "shape"):
+        return [projections]
+    if not isinstance(projections, (list, tuple)) or len(projections) != 4:
+        found = f"{len(projections)} arrays" if isinstance(projections, (list, tuple)) else type(projections).__name__
+        raise Error(f"projections: found {found}; allowed are 4 arrays, (q weight, k weight, q bias, k bias)", place="projections", found=found,
+                    allowed="4 arrays")
+    return list(projections)
+
+
 def flat_projections(projections: Any) -> np.ndarray:
     """(q weight, k weight, q bias, k bias), with weights (heads*head_dim, width), as one array."""
-    if hasattr(projections, "shape"):
-        return floats(projections).reshape(-1)
-    return np.concatenate([floats(p).reshape(-1) for p in projections])
+    return np.concatenate([floats("projections", p).reshape(-1) for p in four_projections(projections)])
 
 
 class KeyCache:
@@ -71,7 +88,8 @@ class KeyCache:
 
     def __init__(self, pe: Any, *, sequences: int = 1, capacity: int, window: int = 0) -> None:
         self.encoding = made_encoding(pe)
-        self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
+        sizes = (whole(name, n) for name, n in (("sequences", sequences), ("capacity", capacity), ("window", window)))
+        self._cache = _core.KeyCache(self.encoding._scheme, *sizes)
         self._w: np.ndarray | None = None  # the parameters of its rows; None: it has none yet
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -104,7 +122,7 @@ class KeyCache:
 
     def rows(self, sequence: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """The stored keys (kv_heads, length, channels) and values (kv_heads, length, value_dim), as float32 copies."""
-        return self._cache.rows(sequence)
+        return self._cache.rows(whole("sequence", sequence))
 
 
 def check_cache(cache: Any) -> None:
@@ -152,6 +170,7 @@ def attention(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | Non
               projections: Any = None) -> Result:
     """As attend(), for NumPy arrays, with gradients: returns a Result."""
     q, k, v = rows("q", q), rows("k", k), rows("v", v)
+    check_queries(q, k)
     pe = encoding_for(pe, q, k)
     call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
     wide = np.empty((*q.shape[:3], pe.value_dim), np.float32)
@@ -169,8 +188,11 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim) and v (B, kv_heads, keys, value_dim) are float32, float16 or
     bfloat16, with any strides. They may come from NumPy, PyTorch (with gradients), or any library with DLPack. The result (B, heads,
     queries, value_dim) is an array of the library of q, or NumPy's if that library has no __array_namespace__. Arithmetic is float32.
-    The queries are the last of the keys, so there are at most as many queries as keys. Cross-attention to another sequence is not
-    computed.
+    The queries are the last of the keys, so there are at most as many queries as keys.
+
+    To attend to another sequence, make the encoding with causal=False. For each query, append a row of zeros to k and v, its position to
+    positions, and True to padding: the queries are then the last of the keys, and no query sees what was appended. Encodings that read
+    content, or hide keys by position, raise Error there.
 
     pe: an encoding from gnomon.make(), a module of gnomon.torch, or a spec of encodings that act inside attention. Input encodings
     add nothing here: add their vectors to the words (Encoding.vectors).

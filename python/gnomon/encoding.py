@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
-import operator
 import weakref
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from .arrays import Array, Numbers, is_torch, of_same_library, of_tensors, positions_of, rows
+from .arguments import number, truth, whole
+from .arrays import Array, Numbers, check_tokens, floats, is_torch, of_same_library, of_tensors, positions_of, real, rows
 from .errors import Error
 
 _made: weakref.WeakValueDictionary[str, Encoding] = weakref.WeakValueDictionary()  # by key: what a custom operator of PyTorch, which takes text, finds again
@@ -93,7 +92,9 @@ class Encoding:
         x_rows = rows(role, x)
         out = np.zeros((*x_rows.shape[:3], x_rows.shape[3] + self._scheme.added()), x_rows.dtype)
         out[..., :x_rows.shape[3]] = x_rows
-        _core.map_rows(self._scheme, role, positions_of(positions, x_rows.shape[2]), self.w, out)
+        places = positions_of(positions, x_rows.shape[2])
+        check_tokens(role, x_rows.shape[2], places)
+        _core.map_rows(self._scheme, role, places, self.w, out)
         return of_same_library(x, out)
 
     def bias(self, positions: Numbers, keys: Numbers | None = None) -> np.ndarray:
@@ -120,23 +121,25 @@ class Encoding:
     def vectors(self, positions: Numbers) -> np.ndarray:
         """The vectors of an input encoding at positions (T) or (B, T): (..., width), float32. Raises Error for an encoding that acts
         elsewhere."""
-        places = positions_of(positions, 0)
+        places = real("positions", positions, np.float64)
         shape = places.shape[:-1] if places.ndim == 3 else places.shape
         return self._scheme.vectors(places, self.input_w).reshape(*shape, self._scheme.input_width)
 
     def sampled(self, positions: Numbers, *, seed: int = 0, draw: int = 0, training: bool = True) -> np.ndarray:
         """Positions as a sampler (randomised, SHAPE, CAPE) changes them: (T) float64. draw: the index of the random draw."""
-        return self._scheme.sampled(positions_of(positions, 0), seed, draw, training)
+        numbers = whole("seed", seed, 0, 2**64 - 1), whole("draw", draw, 0, 2**64 - 1)
+        return self._scheme.sampled(_one_row("positions", positions), *numbers, truth("training", training))
 
     def plan(self, positions: Numbers | None = None, *, tokens: int | None = None, q: Numbers | None = None, k: Numbers | None = None,
              x: Numbers | None = None, projections: Numbers | None = None) -> _core.Plan:
         """What attention executes for these positions, as data: print it. .steps and .terms are dictionaries of arrays. Give q, k (B,
         heads, T, head_dim), x (B, T, width) and projections if the encoding reads them."""
-        places = positions_of(positions, tokens or self.length)
+        places = positions_of(positions, self.length if tokens is None else whole("tokens", tokens))
         seen = _core.Seen()
-        dense = lambda a: None if a is None else np.ascontiguousarray(a, np.float32).reshape(-1)
-        seen.q, seen.k, seen.x, seen.projections = dense(q), dense(k), dense(x), dense(projections)
-        return _core.plan(self._scheme, places, self.w, 1 if q is None else len(q), seen)
+        sequences = 1 if q is None else len(rows("q", q))
+        dense = lambda name, a: None if a is None else floats(name, a).reshape(-1)
+        seen.q, seen.k, seen.x, seen.projections = dense("q", q), dense("k", k), dense("x", x), dense("projections", projections)
+        return _core.plan(self._scheme, places, self.w, sequences, seen)
 
 
 def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_dim: int = 0, width: int = 0, length: int = 2048,
@@ -152,32 +155,12 @@ def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_
         raise Error(f"spec: found {type(spec).__name__}; allowed is text, such as \"rope\"", place="spec", found=type(spec).__name__, allowed="text")
     sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width, length=length)
     config = {name: whole(name, n) for name, n in sizes.items()}
-    if not isinstance(causal, (bool, np.bool_)):
-        raise Error(f"causal: found {causal!r}; allowed are True and False", place="causal", found=repr(causal), allowed="True, False")
-    config |= dict(causal=bool(causal), scale=_number("scale", scale), soft_cap=_number("soft_cap", soft_cap))
+    config |= dict(causal=truth("causal", causal), scale=number("scale", scale), soft_cap=number("soft_cap", soft_cap))
     return Encoding(spec, config, whole("layer", layer), whole("seed", seed, 0, 2**64 - 1))
 
 
-def whole(name: str, n: object, least: int = -2**63, most: int = 2**63 - 1) -> int:
-    """n as a Python int. Raises Error for anything else, and for numbers outside the range of the core."""
-    try:
-        found = None if isinstance(n, (bool, np.bool_)) else operator.index(n)  # type: ignore[arg-type]
-    except TypeError:
-        found = None
-    if found is None or not least <= found <= most:
-        beyond = "" if found is None else f" from {least} to {most}"
-        raise Error(f"{name}: found {n!r}; allowed is a whole number{beyond}", place=name, found=repr(n), allowed=f"a whole number{beyond}")
-    return found
-
-
-def _number(name: str, x: object) -> float:
-    if not isinstance(x, numbers.Real):
-        raise Error(f"{name}: found {x!r}; allowed is a number", place=name, found=repr(x), allowed="a number")
-    return float(x)
-
-
 def _one_row(name: str, positions: Numbers) -> np.ndarray:
-    places = positions_of(positions, 0)
+    places = real(name, positions, np.float64)
     if places.ndim != 1:
         raise Error(f"{name}: found {places.shape}; allowed is one row of positions, (T)", place=name, found=str(places.shape), allowed="(T)")
     return places

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from . import _core, settings
+from .arguments import number, whole
 from .arrays import is_torch, numpy_of
-from .encoding import Encoding, _number, make, whole
+from .encoding import Encoding, make
 from .errors import Error
 from .registry import encodings
 
@@ -299,7 +300,7 @@ def inspect(model: Any, *, text: Any = None, ids: Any = None, window: int = 256,
     read = _path("text", text, "paths") if ids is None else _path("ids", ids, "paths")
     options = _core.InspectOptions()
     options.window, options.windows, options.longest = whole("window", window), whole("windows", windows), whole("longest", longest)
-    options.beyond, options.each_head = _number("beyond", beyond), bool(each_head)
+    options.beyond, options.each_head = number("beyond", beyond), bool(each_head)
     printed, page = _core.inspect(model, read, ids is not None, options, None if quiet else _tell)
     return Inspection(json.loads(printed), page)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from . import _core
+from .arguments import text, truth
 from .errors import Error
 
 
@@ -71,14 +72,16 @@ def search(words: str = "", *, acts: str | None = None, relative: bool | None = 
     acts: sites, such as "qk" or "logits, value". learned: whether it has parameters. search("rotary", extrapolates=True) -> a list of
     Entry. Raises Error for an unknown site.
     """
-    sites = [site.strip() for site in acts.split(",")] if acts else []
-    found = set(_core.search(words, sites, relative, causal_only, extrapolates, learned))
+    sites = [site.strip() for site in text("acts", acts).split(",")] if acts else []
+    asked = dict(relative=relative, causal_only=causal_only, extrapolates=extrapolates, learned=learned)
+    found = set(_core.search(text("words", words), sites, *(None if x is None else truth(name, x) for name, x in asked.items())))
     return [e for e in encodings() if e.name in found]
 
 
 def help(name: str) -> Entry:  # noqa: A001: the name that one looks for
     """The entry of one encoding: print it to read its formula, options, standard values and pitfall. Raises Error with the nearest
     names for an unknown name."""
+    text("name", name)
     for e in encodings():
         if e.name == name:
             return e

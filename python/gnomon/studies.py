@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import program
+from .arguments import path as path_of
+from .arguments import text as text_of
 from .errors import Error
 from .models import _frame
 
@@ -50,7 +52,7 @@ class Study:
     """A prepared study, as study() returns it."""
 
     def __init__(self, arguments: list[str], out: Any) -> None:
-        self._arguments, self.out = arguments, pathlib.Path(out)
+        self._arguments, self.out = arguments, pathlib.Path(path_of("out", out))
 
     def plan(self) -> str:
         """The planned trainings and their cost on this machine, as text. Runs nothing."""
@@ -74,9 +76,13 @@ def study(text: Any = None, *, arms: str | Iterable[str] | None = None, seeds: i
     for flag, value in (("--text", text), ("--preset", preset), ("--minutes", minutes)):
         if value is not None:
             arguments += [flag, str(value)]
+    if not isinstance(settings, (dict, type(None))):
+        found = type(settings).__name__
+        raise Error(f"settings: found {found}; allowed is a dictionary", place="settings", found=found, allowed="a dictionary")
     given = dict(settings or {})
     if arms is not None:
-        given["study.arms"] = ", ".join([arms] if isinstance(arms, str) else arms)
+        several = arms if isinstance(arms, Iterable) and not isinstance(arms, str) else [arms]
+        given["study.arms"] = ", ".join(text_of("arms", arm) for arm in several)
         if not given["study.arms"]:
             raise Error("arms: found none; allowed is at least one spec", place="arms")
     if seeds is not None:

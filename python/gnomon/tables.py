@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, arguments
 from .arrays import Numbers, positions_of
 from .encoding import Encoding
 from .errors import Error
@@ -55,7 +55,7 @@ def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[
     found["positions" if places.ndim == 1 else "coordinates"] = places
     found = {name: np.ascontiguousarray(a, np.float32) for name, a in found.items()}
     if path is not None:
-        _save(found, path, _about(pe, len(places), without) | about)
+        _save(found, arguments.path("path", path), _about(pe, len(places), without) | about)
     return found
 
 
@@ -63,8 +63,8 @@ def places_of(pe, positions):
     """Positions as (T) or (T, axes), from a number of positions (None: pe.length) or an array. Raises Error."""
     if not isinstance(pe, Encoding):
         raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding from gnomon.make()", place="pe")
-    if positions is None or np.ndim(positions) == 0:
-        return positions_of(None, pe.length if positions is None else int(positions))
+    if positions is None or isinstance(positions, (int, float)) or getattr(positions, "shape", None) == ():
+        return positions_of(None, pe.length if positions is None else arguments.whole("positions", positions))
     places, axes = positions_of(positions, 0), pe._scheme.axes
     if places.ndim > 2 or places.ndim == 2 and axes == 1:
         allowed = "(T)" if axes == 1 else f"(T) and (T, {axes})"
@@ -180,4 +180,4 @@ def _save(found, path, about):
         from safetensors.numpy import save_file
     except ImportError:
         raise Error("tables: writing a file needs the package safetensors; it is not installed", place="path", fault="resource") from None
-    save_file(found, str(path), about)
+    save_file(found, path, about)

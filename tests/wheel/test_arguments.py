@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 import gnomon as gn  # noqa: E402
 import gnomon.torch as gnt  # noqa: E402
-from gnomon.torch import flex  # noqa: E402
+from gnomon.torch import flex, plain  # noqa: E402
 from shapes import B, HEADS, INSIDE, SIZE, TOKENS, awake, content, qkv, small  # noqa: E402
 
 LLAMA = pathlib.Path(__file__).parents[2] / "docs/examples/llama-3.1.json"
@@ -106,10 +106,55 @@ def test_rows_are_looked_at_before_the_spec(rows):
 
 
 @BOTH
-def test_more_queries_than_keys(rows):
+@pytest.mark.parametrize("learns", [False, True])
+def test_more_queries_than_keys(rows, learns):
     q, k, v = rows()
-    with pytest.raises(gn.Error, match="queries"):
+    if learns and rows is torch_rows:
+        q.requires_grad_()
+    with pytest.raises(gn.Error, match="queries: found 6 for 3 keys.*help.gnomon.attend"):
         gn.attend(q, k[:, :, :3], v[:, :, :3], pe=small("rope", causal=False))
+
+
+def to_another_sequence(q, k, v, pe, query_places, key_places, attend=gn.attend):
+    """As the documentation of gnomon.attend() says."""
+    queries = q.shape[2]
+    longer = (lambda x: torch.nn.functional.pad(x, (0, 0, 0, queries))) if isinstance(q, torch.Tensor) else (
+        lambda x: np.pad(x, ((0, 0), (0, 0), (0, queries), (0, 0))))
+    hidden = np.arange(len(key_places) + queries) >= len(key_places)
+    return attend(q, longer(k), longer(v), pe=pe, positions=[*key_places, *query_places], padding=np.tile(hidden, (B, 1)))
+
+
+PLACES = [(range(6), range(3)), ([0, 4, 5, 6, 20, 21], [1, 8, 30])]
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("spec", ["none", "rope", "alibi", "t5", "rope+kerple_log"])
+def test_attention_to_another_sequence(spec, places):
+    """Rotations at their own places and the bias of the definition, by NumPy; the queries elsewhere give other numbers."""
+    pe, (q, k, v) = awake(small(spec, causal=False)), numpy_rows()
+    k, v = k[:, :, :3], v[:, :, :3]
+
+    def by_formula(query_places, key_places):
+        logits = pe.scale * pe.rotate(q, q, query_places)[0].astype(float) @ pe.rotate(k, k, key_places)[1].swapaxes(2, 3)
+        if "logits" in pe.acts:
+            logits = logits + pe.bias(query_places, key_places)
+        weights = np.exp(logits)
+        return weights / weights.sum(-1, keepdims=True) @ v
+
+    wanted = by_formula(*places)
+    np.testing.assert_allclose(to_another_sequence(q, k, v, pe, *places), wanted, atol=2e-6)
+    assert spec == "none" or np.abs(by_formula(range(3, 9), places[1]) - wanted).max() > 1e-3
+    tensors = [torch.from_numpy(a).requires_grad_() for a in (q, k, v)]
+    y = to_another_sequence(*tensors, gnt.make(pe), *places)
+    np.testing.assert_allclose(y.detach().numpy(), wanted, atol=2e-6)
+    y.square().sum().backward()
+    assert tensors[1].grad.abs().max() > 1e-3
+
+    def of_other_devices(q, k, v, pe, positions, padding):
+        return plain.attend(pe, q, k, v, torch.from_numpy(pe.w), positions=positions, padding=torch.from_numpy(padding))
+
+    np.testing.assert_allclose(to_another_sequence(*torch_rows()[:1], *map(torch.from_numpy, (k, v)), pe, *places, of_other_devices).numpy(),
+                               wanted, atol=2e-6)
 
 
 def test_positions_of_other_axes():
@@ -209,6 +254,77 @@ def test_an_encoding_does_not_change():
         with pytest.raises(AttributeError, match="does not change"):
             setattr(pe, name, 99)
     assert pe.heads == HEADS
+
+
+def fox(rows, **given):
+    return gn.attend(*rows, pe=small("fox"), **given)
+
+
+def deberta(rows, projections):
+    return gn.attend(*rows, pe=small("deberta_v2"), projections=projections)
+
+
+# Calls that other libraries answered in their own words, or that were taken for something else; and what is said of each.
+ROPE, ALIBI = small("rope"), small("alibi")
+WRONG = {
+    "capacity: found 4.5": lambda: gn.KeyCache(ROPE, capacity=4.5), "capacity: found True": lambda: gn.KeyCache(ROPE, capacity=True),
+    "sequences: found 1.5": lambda: gn.KeyCache(ROPE, sequences=1.5, capacity=4), "window: found '2'": lambda: gn.KeyCache(ROPE, capacity=4, window="2"),
+    "capacity: found 11": lambda: gn.KeyCache(ROPE, capacity=2**70), "sequence: found 'a'": lambda: gn.KeyCache(ROPE, capacity=4).rows("a"),
+    "set_threads: n: found 2.5": lambda: gn.set_threads(2.5), "set_threads: n: found True": lambda: gn.set_threads(True),
+    "name: found 3; allowed is text": lambda: gn.help(3), "name: found None": lambda: gn.help(None), "words: found 3": lambda: gn.search(3),
+    "acts: found .'qk'.; allowed is text": lambda: gn.search(acts=["qk"]), "relative: found 1; allowed are True": lambda: gn.search(relative=1),
+    "learned: found 'no'": lambda: gn.search(learned="no"), "scale: found True": lambda: gn.make("rope", heads=2, scale=True),
+    "scale: found 10": lambda: gn.make("rope", heads=2, scale=10**400),
+    "positions: found 5 tokens; allowed are 6, those of q": lambda: ROPE.rotate(*numpy_rows()[:2], range(5)),
+    "positions: found 5 tokens; allowed are 6": lambda: ROPE.rotate(*torch_rows()[:2], range(5)),
+    "q: found ndarray; allowed is a tensor": lambda: gnt.make(ROPE).rotate(*numpy_rows()[:2]),
+    "q: found 3 extents; allowed is a tensor of 4": lambda: gnt.make(ROPE).rotate(*(x[0] for x in torch_rows()[:2])),
+    "q: found 3 extents": lambda: ROPE.rotate(*(x[0] for x in torch_rows()[:2])), "q: found numbers of type int64": lambda: ROPE.rotate(
+        *(x.long() for x in torch_rows()[:2])),
+    "q: found numbers of type float8_e4m3fn": lambda: gn.attend(*(x.to(torch.float8_e4m3fn) for x in torch_rows()), pe=ROPE),
+    "k: found a tensor of torch.sparse_coo": lambda: gn.attend(torch_rows()[0], torch_rows()[1].to_sparse(), torch_rows()[2], pe=ROPE),
+    "v: found a tensor of torch.strided on meta": lambda: gn.attend(*torch_rows()[:2], torch_rows()[2].to("meta"), pe=ROPE),
+    "positions: found a tensor without numbers": lambda: gn.attend(*torch_rows(), pe=ROPE, positions=torch.arange(6, device="meta")),
+    "k: found a tensor that requires a gradient beside": lambda: gn.attend(numpy_rows()[0], torch_rows()[1].requires_grad_(), numpy_rows()[2], pe=ROPE),
+    "q: found a masked array": lambda: gn.attend(np.ma.masked_array(numpy_rows()[0], True), *numpy_rows()[1:], pe=ROPE),
+    "positions: found None": lambda: small("sinusoidal").vectors(None), "positions: found 0 extents": lambda: small("sinusoidal").vectors(3),
+    "positions: found None; allowed": lambda: gnt.make(small("learned")).vectors(None), "positions: found None; ": lambda: ALIBI.bias(None),
+    "positions: found <U3": lambda: ALIBI.bias("abc"), "keys: found <U3": lambda: ALIBI.bias([1], keys="abc"),
+    "seed: found -1": lambda: small("rope+shape").sampled([1, 2], seed=-1), "draw: found 1.5": lambda: small("rope+shape").sampled([1, 2], draw=1.5),
+    "training: found 'no'": lambda: small("rope+shape").sampled([1, 2], training="no"), "tokens: found 2.5": lambda: ROPE.plan(tokens=2.5),
+    "positions: found 0 tokens": lambda: ROPE.plan(tokens=0), "q: found 0 extents": lambda: small("transformer_xl").plan(range(TOKENS), q=3, k=3),
+    "part: found 'inputs'": lambda: gnt.make(ROPE).flat("inputs"), "heads: found 3 beside an Encoding": lambda: gnt.make(ROPE, heads=3),
+    "causal: found False beside an Encoding": lambda: gnt.make(ROPE, causal=False),
+    "encoding: found str": lambda: gnt.PositionEncoding("rope"), "encoding: found PositionEncoding": lambda: gnt.PositionEncoding(gnt.make("t5", heads=2)),
+    "tokens: found -1": lambda: gnt.make(ALIBI).score_mod(-1), "tokens: found '3'": lambda: gnt.make(ALIBI).mask_mod("3"),
+    "positions: found 4.5; allowed is a whole": lambda: gn.tables(ROPE, 4.5), "positions: found <U1": lambda: gn.tables(ROPE, "x"),
+    "path: found 3; allowed is a path": lambda: gn.tables(ROPE, 8, 3), "arms: found 3": lambda: gn.study(arms=3), "arms: found 4": lambda: gn.study(arms=[4]),
+    "settings: found list": lambda: gn.study(settings=[1]), "out: found 3": lambda: gn.study(settings={"study.data": "copy"}, out=3)}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_call_is_refused_in_our_words(words):
+    with pytest.raises(gn.Error, match=words):
+        WRONG[words]()
+
+
+@BOTH
+@pytest.mark.parametrize("call, words", [
+    (lambda rows: ROPE.rotate(*rows[:2], "abc"), "positions: found <U3; allowed are real numbers"),
+    *((lambda rows, wrong=wrong: gn.attend(*rows, pe=ROPE, positions=wrong), "positions: found") for wrong in (
+        "abc", 3, [object()] * 6, [[1, 2], [3]], {0: 1}, set(range(6)), np.arange(6) * 1j, torch.arange(6) * 1j, np.ones(6, bool), torch.ones(6).bool())),
+    *((lambda rows, wrong=wrong: gn.attend(*rows, pe=ROPE, bias=wrong), "bias: found") for wrong in ("x", [[None]], np.ones((6, 6)) * 1j, [[1], [1, 2]])),
+    *((lambda rows, wrong=wrong: gn.attend(*rows, pe=ROPE, bias=wrong), "bias: found bool.*mask=") for wrong in (
+        np.tri(6, dtype=bool), torch.ones(6, 6).bool(), [[True] * 6] * 6)),
+    (lambda rows: gn.attend(*rows, pe=ROPE, mask="x"), "mask: found numbers of type <U1"),
+    (lambda rows: gn.attend(*rows, pe=ROPE, mask=[[True], [True, False]]), "mask: found a list of rows of different lengths"),
+    (lambda rows: gn.attend(*rows, pe=ROPE, sinks=["x", "y"]), "sinks: found <U1"), (lambda rows: fox(rows, x="x"), "x: found <U1"),
+    *((lambda rows, x=x: fox(rows, x=x), "x: found . extents; allowed are 3") for x in (3.0, np.zeros(3), torch.tensor(3.0), np.zeros((1, 1, 1, 1)))),
+    (lambda rows: deberta(rows, 3), "projections: found int; allowed are 4"), (lambda rows: deberta(rows, []), "projections: found 0 arrays"),
+    (lambda rows: deberta(rows, ["a"] * 4), "projections: found <U1"), (lambda rows: deberta(rows, [None] * 4), "projections: found")])
+def test_a_call_of_either_library_is_refused_in_our_words(rows, call, words):
+    with pytest.raises(gn.Error, match=words):
+        call(rows())
 
 
 @pytest.mark.parametrize("n", [0, -3, 1 << 40])

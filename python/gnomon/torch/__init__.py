@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..arrays import check_truths, check_zeros_and_ones
-from ..attention import KeyCache, check_cache, encoding_for
+from ..arrays import array_of, check_queries, check_real, check_truths, check_zeros_and_ones, floats
+from ..attention import KeyCache, check_cache, encoding_for, four_projections, layer_input
 from ..encoding import Encoding
 from ..encoding import make as _make
 from ..errors import Error
@@ -29,6 +29,9 @@ class PositionEncoding(nn.Module):
 
     def __init__(self, encoding: Encoding) -> None:
         super().__init__()
+        if not isinstance(encoding, Encoding):
+            found = type(encoding).__name__
+            raise Error(f"encoding: found {found}; allowed is an encoding from gnomon.make()", place="encoding", found=found, allowed="an encoding")
         self.encoding = encoding
         self._names: dict[str, str] = {}
         for name, value in encoding.parameters().items():
@@ -40,6 +43,8 @@ class PositionEncoding(nn.Module):
 
     def flat(self, part: str = "attention") -> Tensor:
         """The parameters of the encodings inside attention, or of the input encoding (part="input"), one after the other."""
+        if part not in ("attention", "input"):
+            raise Error(f"part: found {part!r}; allowed are 'attention' and 'input'", place="part", found=repr(part), allowed="attention, input")
         mine = [getattr(self, own).reshape(-1) for name, own in self._names.items() if name.startswith("input.") == (part == "input")]
         return torch.cat(mine) if mine else _NONE
 
@@ -77,15 +82,20 @@ def make(spec: str | Encoding, *, heads: int = 0, head_dim: int = 64, kv_heads: 
          seed: int = 0) -> PositionEncoding:
     """As gnomon.make(), which explains the sizes, but returns a module of PyTorch. spec: text, or an Encoding, which already has its
     sizes. Raises Error."""
-    if isinstance(spec, Encoding):
-        return PositionEncoding(spec)
-    return PositionEncoding(_make(spec, heads=heads, head_dim=head_dim, kv_heads=kv_heads, value_dim=value_dim, width=width, length=length,
-                                  causal=causal, scale=scale, soft_cap=soft_cap, layer=layer, seed=seed))
+    sizes = dict(heads=heads, head_dim=head_dim, kv_heads=kv_heads, value_dim=value_dim, width=width, length=length, causal=causal, scale=scale,
+                 soft_cap=soft_cap, layer=layer, seed=seed)
+    if not isinstance(spec, Encoding):
+        return PositionEncoding(_make(spec, **sizes))
+    said = [name for name, size in sizes.items() if size != {"heads": 0, **_make.__kwdefaults__}[name]]
+    if said:
+        raise Error(f"{said[0]}: found {sizes[said[0]]!r} beside an Encoding, which has its sizes; allowed is the Encoding alone", place=said[0],
+                    found=repr(sizes[said[0]]), allowed="the Encoding alone")
+    return PositionEncoding(spec)
 
 
-def flat_projections(projections: Tensor | Sequence[Tensor]) -> Tensor:
+def flat_projections(projections: Numbers | Sequence[Numbers], device: torch.device | str = "cpu") -> Tensor:
     """(q weight, k weight, q bias, k bias) as one tensor, with gradients."""
-    return projections if isinstance(projections, Tensor) else torch.cat([p.reshape(-1) for p in projections])
+    return torch.cat([_tensor("projections", p, device).reshape(-1) for p in four_projections(projections)])
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEncoding, positions: Numbers | None = None,
@@ -95,15 +105,17 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
     gnomon's kernels on the CPU, and operations of PyTorch from the same plan on other devices. It refuses gradients of gradients,
     forward-mode derivatives and gradients of torch.func. A KeyCache cannot be part of a compiled graph."""
     for name, rows in (("q", q), ("k", k), ("v", v)):
-        _check_rows(name, rows)
+        ops.check_rows(name, rows)
+    if cache is None:
+        check_queries(q, k)
     encoding = encoding_for(pe, q, k)
     w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
     on = q.device
-    places, bias, sinks, x = ops.places_of(positions), _tensor(bias, on), _tensor(sinks, on), _tensor(x, on)
+    places, bias, sinks, x = ops.places_of(positions), *(None if given is None else _tensor(name, given, on)
+                                                         for name, given in (("bias", bias), ("sinks", sinks), ("x", x)))
+    x = x if x is None else layer_input(x)
     mask, padding = _truths("mask", mask, on), _truths("padding", padding, on)
-    if projections is not None:
-        projections = flat_projections(_tensor(projections, on) if isinstance(projections, (Tensor, np.ndarray))
-                                       else [_tensor(p, on) for p in projections])
+    projections = projections if projections is None else flat_projections(projections, on)
     if cache is not None:
         return _decode(encoding, cache, q, k, v, w, places, bias, mask, padding, sinks, x, projections)
     if on.type != "cpu":
@@ -113,21 +125,20 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
                         padding, sinks, x, projections)
 
 
-def _check_rows(name: str, rows: Tensor) -> None:
-    if not isinstance(rows, Tensor) or rows.dim() != 4:
-        found = f"{rows.dim()} extents" if isinstance(rows, Tensor) else type(rows).__name__
-        raise Error(f"{name}: found {found}; allowed is a tensor of 4, (B, heads, tokens, channels)", place=name, found=found,
-                    allowed="(B, heads, tokens, channels)")
-
-
-def _tensor(value: Numbers | None, device: torch.device) -> Tensor | None:
-    return value if value is None or isinstance(value, Tensor) else torch.from_numpy(np.array(value, np.float32)).to(device)
+def _tensor(name: str, value: Numbers, device: torch.device | str) -> Tensor:
+    """value as a tensor. Raises Error for what are not real numbers."""
+    if not isinstance(value, Tensor):
+        return torch.from_numpy(np.array(floats(name, value))).to(device)
+    check_real(name, value.dtype)
+    return value
 
 
 def _truths(name: str, value: Numbers | None, device: torch.device) -> Tensor | None:
     if value is None:
         return None
     if not isinstance(value, Tensor):
+        value = array_of(name, value)
+        check_truths(name, value.dtype)
         value = torch.from_numpy(np.array(value))
     check_truths(name, value.dtype)
     if not ops.is_watched(value):

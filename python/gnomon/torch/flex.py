@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments import whole
 from ..attention import made_encoding
 from ..encoding import Encoding
 from ..errors import Error
@@ -23,7 +24,7 @@ def _plan(module: Any, tokens: int) -> tuple[Encoding, Plan]:
     if pe.reads:
         raise Error(f"'{pe.spec}' reads {', '.join(pe.reads)}, which flex_attention does not see", place="score_mod", found=pe.spec)
     w = module.flat() if hasattr(module, "flat") else ops.parameters_of(pe, None)
-    rows = torch.zeros(1, pe.heads, tokens, pe.head_dim)
+    rows = torch.zeros(1, pe.heads, whole("tokens", tokens, 1), pe.head_dim)
     plan = Plan(pe, None, w, rows, rows)
     needs = sorted(set(plan.arrays) - ALLOWED)
     needs += ["far pairs"] if plan.far else []

@@ -9,6 +9,7 @@ from torch._C._functorch import TransformType
 from torch.autograd import forward_ad
 
 from .. import _core
+from ..arrays import check_real, check_tokens, positions_of, real
 from ..encoding import made
 from ..errors import Error
 from .once import once
@@ -23,12 +24,33 @@ def places_of(positions):
     if positions is None:
         return None
     if not isinstance(positions, Tensor):
-        positions = torch.as_tensor(np.asarray(positions, np.float64))
+        positions = torch.from_numpy(np.array(positions_of(positions, 0)))
+    check_real("positions", positions.dtype)
+    if positions.device.type == "meta":
+        raise Error("positions: found a tensor without numbers; allowed are numbers", place="positions", found="meta", allowed="numbers")
     if positions.requires_grad and torch.is_grad_enabled():
         raise Error("positions: they require a gradient, which is not computed; allowed is positions.detach()", place="positions",
                     found="requires_grad", allowed="positions.detach()")
     refuse_other_derivatives(positions)
     return positions.detach().to("cpu", torch.float64).contiguous()
+
+
+NUMBERS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def check_rows(name, rows):
+    """Checks that rows are a tensor (B, heads, tokens, channels) with numbers that can be read. Raises Error."""
+    if not isinstance(rows, Tensor) or rows.dim() != 4:
+        found = f"{rows.dim()} extents" if isinstance(rows, Tensor) else type(rows).__name__
+        raise Error(f"{name}: found {found}; allowed is a tensor of 4, (B, heads, tokens, channels)", place=name, found=found,
+                    allowed="(B, heads, tokens, channels)")
+    if rows.device.type == "cpu" and rows.dtype not in NUMBERS:
+        found = str(rows.dtype).removeprefix("torch.")
+        raise Error(f"{name}: found numbers of type {found}; allowed are float32, bfloat16 and float16", place=name, found=found,
+                    allowed="float32, bfloat16, float16", suggestions=["float32"])
+    if rows.layout is not torch.strided or rows.device.type == "meta":
+        found = f"a tensor of {rows.layout} on {rows.device}"
+        raise Error(f"{name}: found {found}; allowed is a dense tensor with numbers", place=name, found=found, allowed="a dense tensor")
 
 
 def parameters_of(pe, w):
@@ -299,13 +321,15 @@ _map_rows.register_autograd(_back_rows, setup_context=_keep_rows)
 
 def map_rows(pe, x, role, positions, w):
     """Maps rows x (B, heads, T, head_dim) of q, k, v or out, with gradients of x and of w (None: constants)."""
-    if x.device.type != "cpu":
-        from . import plain
-        return plain.map_rows(pe, x, role, positions, parameters_of(pe, w))
-    refuse_other_derivatives(x, w)
+    check_rows(role, x)
     places = places_of(positions)
     if places is None:
         places = torch.arange(x.shape[2], dtype=torch.float64)
+    check_tokens(role, x.shape[2], places)
+    if x.device.type != "cpu":
+        from . import plain
+        return plain.map_rows(pe, x, role, places, parameters_of(pe, w))
+    refuse_other_derivatives(x, w)
     return _map_rows(x, parameters_of(pe, w), places, role, pe.key)
 
 
@@ -350,7 +374,7 @@ def vectors(pe, positions, w):
     """The vectors of an input encoding (..., width) at positions (T), (B, T) or (B, T, axes), in the number type of w, with gradients of
     w, its flat parameters."""
     refuse_other_derivatives(w)
-    places = places_of(positions)
+    places = places_of(positions if isinstance(positions, Tensor) else real("positions", positions, np.float64))
     shape = places.shape[:-1] if places.dim() == 3 else places.shape
     return _vectors(w, places, pe.key).reshape(*shape, -1)
 
