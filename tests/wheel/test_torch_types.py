@@ -116,8 +116,15 @@ def test_gradients_of_gradients_of_rows_are_refused(loss):
     module = gnt.make(awake(small("learned" if loss is of_vectors else "rope_learned")))
     (p,) = module.parameters()
     (g,) = torch.autograd.grad(loss(module) * p.square().sum(), p, create_graph=True)
-    with pytest.raises(RuntimeError, match="no autograd formula"):
+    with pytest.raises(gn.Error, match="gradients of gradients"):
         g.square().sum().backward()
+
+
+def test_gradients_of_gradients_of_what_is_rotated_are_refused():
+    q, k, _ = (torch.from_numpy(a).requires_grad_() for a in qkv())
+    (g,) = torch.autograd.grad(small("rope").rotate(q, k)[0].square().sum(), q, create_graph=True)
+    with pytest.raises(gn.Error, match="gradients of gradients"):
+        torch.autograd.grad(g.sum(), q)
 
 
 @pytest.mark.parametrize("call", [
@@ -171,6 +178,33 @@ def by_rows(q):
 def test_gradients_of_torch_func_are_refused(call, transform):
     with pytest.raises(gn.Error, match="torch.func|jvp"):
         transform(call)(torch.from_numpy(qkv()[0]))
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo does not know")
+@pytest.mark.parametrize("call", [lambda module, q: gn.attend(q, q, q, pe=module).sum(), lambda module, q: module.rotate(q, q)[0].sum()])
+def test_gradients_of_torch_func_are_refused_by_a_compiled_program(call):
+    """PyTorch raises an error of its own with ours in it, if it may not leave the compiled program."""
+    module = gnt.make(small("rope_learned"))
+    for whole, error in ((False, gn.Error), (True, (gn.Error, RuntimeError))):
+        torch._dynamo.reset()
+        with pytest.raises(error, match="gradients of torch.func .* are not computed"):
+            torch.compile(torch.func.grad(lambda q: call(module, q)), backend="eager", fullgraph=whole)(torch.from_numpy(qkv()[0]))
+
+
+def test_a_cache_beside_a_compiled_program():
+    """Left out of a graph that may be divided; of one that may not, the error says why."""
+    pe, (q, k, v) = small("rope"), (torch.from_numpy(a) for a in qkv())
+    wanted = 1 + gn.attend(q, k, v, pe=pe)
+    for whole in (False, True):
+        cache = gn.KeyCache(pe, sequences=B, capacity=TOKENS)
+        torch._dynamo.reset()
+        decode = torch.compile(lambda *rows: 1 + gn.attend(*rows, pe=pe, cache=cache), backend="eager", fullgraph=whole)
+        if not whole:
+            torch.testing.assert_close(decode(q, k, v), wanted)
+            continue
+        with pytest.raises((gn.Error, RuntimeError), match="a cache cannot be part of a compiled graph"):
+            decode(q, k, v)
+        assert len(cache) == 0
 
 
 def test_forward_derivatives_of_positions_are_refused():

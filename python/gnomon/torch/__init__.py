@@ -106,7 +106,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
     forward-mode derivatives and gradients of torch.func. A KeyCache cannot be part of a compiled graph."""
     for name, rows in (("q", q), ("k", k), ("v", v)):
         ops.check_rows(name, rows)
-    if cache is None:
+    if cache is None and not torch.jit.is_tracing():  # which warns of every comparison of sizes
         check_queries(q, k)
     encoding = encoding_for(pe, q, k)
     w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
@@ -163,12 +163,21 @@ def _pairs(t: Tensor | None, kind: torch.dtype, q: Tensor, keys: int) -> Tensor 
     return wide if wide.shape[3] <= 1 or wide.stride(3) == 1 else wide.contiguous()
 
 
+def _outside_graphs(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """f, which a compiler leaves out of its graph, or says why it cannot (fullgraph=True; PyTorch 2.7 and later have reasons)."""
+    try:
+        return torch.compiler.disable(f, reason="attend: a cache cannot be part of a compiled graph; allowed is a call by itself")
+    except TypeError:
+        return torch.compiler.disable(f)
+
+
+@_outside_graphs
 def _decode(encoding: Encoding, cache: KeyCache, q: Tensor, k: Tensor, v: Tensor, w: Tensor, places: Tensor | None, bias: Tensor | None,
             mask: Tensor | None, padding: Tensor | None, sinks: Tensor | None, x: Tensor | None, projections: Tensor | None) -> Tensor:
     check_cache(cache)
     if q.device.type != "cpu":
         ops.refuse_device(q.device, "attend with a cache")
-    if ops.is_watched(q, k, v) and not torch.compiler.is_compiling():  # a compiler leaves the call out of its graph
+    if ops.is_watched(q, k, v):
         raise Error("attend: a cache cannot be part of a traced or transformed program", place="cache", found="a trace", allowed="a call by itself")
     learning = [t for t in (q, k, v, bias, sinks, x, projections) if t is not None and t.requires_grad]
     if torch.is_grad_enabled() and learning:

@@ -5,6 +5,12 @@ import torch
 from ..errors import Error
 
 
+def refuse(*_):
+    """The way back of gradients."""
+    raise Error("gradients of gradients are not computed; allowed are first derivatives", place="backward",
+                found="gradients of gradients", allowed="first derivatives")
+
+
 class _Once(torch.autograd.Function):
     """Passes gradients on, and keeps their dependence on the tensors they were computed from, so that a second differentiation reaches
     backward() here. once_differentiable() does not: torch.autograd.grad(g, q) would find no path to q and return 0."""
@@ -13,10 +19,7 @@ class _Once(torch.autograd.Function):
     def forward(ctx, count, *tensors):
         return tuple(t if t is None else t.detach() for t in tensors[:count])
 
-    @staticmethod
-    def backward(ctx, *_):
-        raise Error("gradients of gradients are not computed; allowed are first derivatives", place="backward",
-                    found="gradients of gradients", allowed="first derivatives")
+    backward = staticmethod(refuse)
 
 
 def once(gradients, *computed_from):

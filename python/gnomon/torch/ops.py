@@ -12,7 +12,7 @@ from .. import _core
 from ..arrays import check_real, check_tokens, positions_of, real
 from ..encoding import made
 from ..errors import Error
-from .once import once
+from .once import once, refuse
 
 Tensor = torch.Tensor
 _PLAIN = Tensor.__torch_dispatch__  # of a tensor that nobody watches
@@ -215,6 +215,7 @@ def _back(ctx, dout, dlse, dattended):
 
 
 attend.register_autograd(_back, setup_context=_keep)
+attend_backward.register_autograd(refuse)
 
 
 class _Attend(torch.autograd.Function):
@@ -240,12 +241,14 @@ def refuse_other_derivatives(*tensors):
     # Without a level there are no tangents (forward_ad.unpack_dual). A compiler that follows a jvp enters one, too.
     if forward_ad._current_level >= 0:
         _refuse_tangents(*tensors)
-    if torch.compiler.is_compiling():
-        return
-    levels = torch._C._functorch.get_interpreter_stack()
-    if levels and any(level.key() == TransformType.Grad for level in levels):
+    if _torch_func_differentiates():
         raise Error("gradients of torch.func (grad, vjp, jacrev) are not computed; allowed are those of torch.autograd", place="torch.func",
                     found="torch.func", allowed="torch.autograd")
+
+
+@torch.compiler.assume_constant_result  # a compiler, which follows transforms, asks at that moment
+def _torch_func_differentiates():
+    return any(level.key() == TransformType.Grad for level in torch._C._functorch.get_interpreter_stack() or ())
 
 
 @torch.compiler.disable  # a compiler stops here and calls it as it stands
@@ -317,6 +320,7 @@ def _back_rows(ctx, dout):
 
 
 _map_rows.register_autograd(_back_rows, setup_context=_keep_rows)
+_map_rows_backward.register_autograd(refuse)
 
 
 def map_rows(pe, x, role, positions, w):
@@ -325,7 +329,8 @@ def map_rows(pe, x, role, positions, w):
     places = places_of(positions)
     if places is None:
         places = torch.arange(x.shape[2], dtype=torch.float64)
-    check_tokens(role, x.shape[2], places)
+    if not torch.jit.is_tracing():  # which warns of every comparison of sizes
+        check_tokens(role, x.shape[2], places)
     if x.device.type != "cpu":
         from . import plain
         return plain.map_rows(pe, x, role, places, parameters_of(pe, w))
@@ -368,6 +373,7 @@ def _back_vectors(ctx, d):
 
 
 _vectors.register_autograd(_back_vectors, setup_context=_keep_vectors)
+_vectors_backward.register_autograd(refuse)
 
 
 def vectors(pe, positions, w):
