@@ -9,6 +9,11 @@
 Arrays may come from NumPy, PyTorch (gnomon.torch has modules and gradients of position parameters), or any library with DLPack.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from . import _core, arrays
 from .attention import KeyCache, Result, attend, attention
 from .encoding import Encoding, make
@@ -20,12 +25,19 @@ from .studies import Results, Study, study
 from .tables import tables
 
 
-def _torch() -> object:
-    from . import torch
-    return torch
+if TYPE_CHECKING:
+    from . import onnx as onnx
+    from . import torch as torch
+    from . import transformers as transformers
+else:
+    def __getattr__(name):
+        """gnomon.torch, gnomon.transformers and gnomon.onnx, imported when they are first asked for: each needs a package of its name."""
+        if name in ("onnx", "torch", "transformers"):
+            return importlib.import_module(f"gnomon.{name}")
+        raise AttributeError(f"module 'gnomon' has no attribute {name!r}")
 
 
-arrays.loaded_by(_torch)
+arrays.loaded_by(lambda: importlib.import_module("gnomon.torch"))
 
 __version__ = _core.__version__
 __all__ = ["Encoding", "Entry", "Error", "Explanation", "Inspection", "KeyCache", "Option", "Result", "Results", "Study", "attend",

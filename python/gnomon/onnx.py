@@ -5,11 +5,17 @@ become RotaryEmbedding, with their caches as initialisers. Biases, windows and c
 Causal order, scale, soft cap and groups of queries are attributes of Attention. Needs the package onnx, 1.18 or later.
 """
 
+from __future__ import annotations
+
+import os
+
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from . import _core
+from . import _core, arguments
+from .arrays import Numbers
+from .encoding import Encoding
 from .errors import Error
 from .tables import BY_POSITION, as_sequence, bias_of_pairs, places_of
 
@@ -17,14 +23,15 @@ OPSET = 23
 MOST_BYTES = 2**30  # of a table over pairs of positions; a file of ONNX ends at 2^31
 
 
-def save(pe, path, **how):
-    """Writes model(pe, **how) to a file and returns the model."""
-    made = model(pe, **how)
-    onnx.save(made, str(path))
+def save(pe: Encoding, path: str | os.PathLike[str], *, length: int | None = None, positions: Numbers | None = None,
+         cache: bool = False) -> onnx.ModelProto:
+    """Writes model(pe, length=..., positions=..., cache=...) to a file and returns the model. Raises Error as model() does."""
+    made = model(pe, length=length, positions=positions, cache=cache)
+    onnx.save(made, arguments.path("path", path))
     return made
 
 
-def model(pe, *, length=None, positions=None, cache=False):
+def model(pe: Encoding, *, length: int | None = None, positions: Numbers | None = None, cache: bool = False) -> onnx.ModelProto:
     """Attention with pe = gnomon.make(...), as an onnx.ModelProto of float32.
 
     Inputs: q (batch, heads, tokens, head_dim), k (batch, kv_heads, tokens, head_dim) and v (batch, kv_heads, tokens, value_dim). If the
@@ -45,7 +52,7 @@ def model(pe, *, length=None, positions=None, cache=False):
     missing = list(dict.fromkeys(_missing(pe, places)))  # in their order, once
     if missing:
         raise Error(f"'{pe.spec}' has no ONNX operators for {'; '.join(missing)}", place="onnx", found=pe.spec)
-    graph = _Graph(pe, places, cache, own_places=positions is None)
+    graph = _Graph(pe, places, arguments.truth("cache", cache), own_places=positions is None)
     made = helper.make_model(graph.finished(), opset_imports=[helper.make_opsetid("", OPSET)], producer_name="gnomon",
                              producer_version=_core.__version__)
     made.ir_version = helper.find_min_ir_version_for(made.opset_import)

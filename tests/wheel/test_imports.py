@@ -2,6 +2,10 @@
 
 import ast
 import pathlib
+import subprocess
+import sys
+
+import pytest
 
 import gnomon
 
@@ -46,6 +50,18 @@ def test_no_module_leads_back_to_itself():
     arrows = {path: sorted({to for to in imported(path) if to in files and to != path}) for path in files}
     assert sum(map(len, arrows.values())) > 40
     assert circle(arrows) == []
+
+
+@pytest.mark.parametrize("name", ["torch", "transformers", "onnx"])
+def test_a_part_is_imported_when_it_is_asked_for(name):
+    pytest.importorskip(name)
+    asks = f"import sys, gnomon as gn; assert {name!r} not in sys.modules; assert gn.{name}.__name__ == 'gnomon.{name}' and {name!r} in sys.modules"
+    subprocess.run([sys.executable, "-c", asks], check=True)
+
+
+def test_other_names_are_not_imported():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        gnomon.nothing
 
 
 def test_a_circle_is_found():

@@ -13,11 +13,14 @@ pytest.importorskip("mypy")
 TYPED = pathlib.Path(__file__).with_name("typed.py")
 
 
-def mypy(*arguments):
-    return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", *map(str, arguments)], capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """A call of mypy. PyTorch and transformers are read once for all tests."""
+    read = tmp_path_factory.mktemp("mypy")
+    return lambda *files: subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", read, *files], capture_output=True, text=True)
 
 
-def test_a_users_file_is_typed(tmp_path):
+def test_a_users_file_is_typed(tmp_path, mypy):
     done = mypy(TYPED)
     assert done.returncode == 0, done.stdout
     wrong = tmp_path / "wrong.py"
@@ -33,10 +36,15 @@ number: int = module.flat()
 module.rotate(q)
 gnh.patch(swap, "rope")
 gnt.attend(q, k, k, pe=module, sink=q)
+gn.torch.make("rope")
+gn.onnx.save(gn.make("rope", heads=2), 3)
+gn.onnx.model(gn.make("rope", heads=2), length="8")
+gn.nothing
 """
 
 
-def test_a_users_file_of_pytorch_is_typed(tmp_path):
+def test_a_users_file_of_pytorch_is_typed(tmp_path, mypy):
+    pytest.importorskip("onnx")
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     wrong = tmp_path / "wrong.py"

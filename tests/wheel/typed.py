@@ -11,6 +11,7 @@ turned = pe.rotate(q, k)[0]
 done: gn.Result = gn.attention(q, k, k, pe=pe)
 gradients: dict[str, np.ndarray] = done.backward(done.out)
 names: list[str] = [entry.name for entry in gn.search("rotary", extrapolates=True)]
+module: gn.torch.PositionEncoding = gn.torch.make("rope", heads=8)  # imported when it is asked for
 cache = gn.KeyCache(pe, capacity=16)
 lengths: list[int] = cache.lengths()
 try:

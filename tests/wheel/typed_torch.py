@@ -14,6 +14,7 @@ y: torch.Tensor = gnt.attend(q, k, k, pe=module, positions=[0, 1, 2, 3], mask=to
 turned: tuple[torch.Tensor, torch.Tensor] = module.rotate(q, k, torch.arange(4))
 flat: torch.Tensor = module.flat("input")
 table: torch.Tensor = gnt.make("learned", heads=8).vectors(torch.arange(4))
+file = gn.onnx.save(gn.make("rope", heads=8), "attention.onnx", length=16)
 score = module.score_mod(4)
 one: torch.Tensor = score(q, q, q, q, q)
 
