@@ -8,10 +8,11 @@ torch = pytest.importorskip("torch")
 import gnomon as gn  # noqa: E402
 import gnomon.torch as gnt  # noqa: E402
 from gnomon.torch import ops  # noqa: E402
-from shapes import INSIDE, awake, content, small  # noqa: E402
+from shapes import BESIDE, INSIDE, TOKENS, awake, content, qkv, small  # noqa: E402
 
 HALVES = [torch.bfloat16, torch.float16]
 LEARNS = [n for n in INSIDE if len(small(n).w)]
+TURNS = [(n, role) for n in INSIDE if "qk" in small(n).acts and not small(n).reads for role in ("q", "k", *(("v", "out") if small(n).output_turns else ()))]
 ONE, WIDE, LONG = 2, 8, 24  # sequences and heads, channels, tokens
 
 
@@ -96,3 +97,92 @@ def test_learning_does_not_change_the_output(kind):
     if kind is torch.float16:
         found = gn.attention(*(r.detach().numpy() for r in (q, k, v)), pe=module.encoding).out
         assert np.array_equal(found, wanted.numpy()) and found.dtype == np.float16
+
+
+# --- Rotations and vectors, number by number
+
+
+def rotation(name, role, kind=torch.float32):
+    """The arguments of the operator."""
+    pe = awake(small(name))
+    x = torch.from_numpy(qkv()[0]).to(kind).requires_grad_()
+    w = torch.from_numpy(pe.w.copy()).requires_grad_(len(pe.w) > 0)
+    return x, w, torch.arange(TOKENS, dtype=torch.float64), role, pe.key
+
+
+def table(name, kind=torch.float32):
+    pe = awake(small(name))
+    return torch.from_numpy(pe.input_w.copy()).to(kind).requires_grad_(len(pe.input_w) > 0), torch.arange(TOKENS, dtype=torch.float64), pe.key
+
+
+def checked(operator, arguments):
+    """By PyTorch: each number of the tensors that learn. The core computes in float32, so steps and bounds are for that."""
+    leaves = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+
+    def f(*new):
+        left = iter(new)
+        return operator(*(next(left) if isinstance(a, torch.Tensor) and a.requires_grad else a for a in arguments))
+
+    return torch.autograd.gradcheck(f, leaves, eps=5e-4, atol=3e-3, rtol=1e-2, fast_mode=sum(leaf.numel() for leaf in leaves) > 400)
+
+
+@pytest.mark.filterwarnings("ignore:Input #.*double precision")
+@pytest.mark.parametrize("name, role", TURNS)
+def test_rotations_have_the_gradients_of_their_slopes(name, role):
+    assert checked(ops._map_rows, rotation(name, role))
+    if role == "q":
+        torch.library.opcheck(ops._map_rows, rotation(name, role))
+
+
+@pytest.mark.filterwarnings("ignore:Input #.*double precision")
+@pytest.mark.parametrize("name", [n for n in BESIDE if len(small(n).input_w)])
+def test_vectors_have_the_gradients_of_their_slopes(name):
+    assert checked(ops._vectors, table(name))
+    torch.library.opcheck(ops._vectors, table(name))
+
+
+@pytest.mark.filterwarnings("ignore:Input #.*double precision")
+def test_a_rotation_the_other_way_is_seen():
+    x, w, places, role, key = rotation("rope", "q")
+
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return ops._map_rows(x, w, places, role, key)
+
+        @staticmethod
+        def backward(ctx, d):
+            return ops._map_rows(d, w, places, role, key)  # turned on, not back
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        checked(Wrong.apply, (x,))
+
+
+# --- Modules of 16 bits
+
+
+def of_rounded(pe, kind, loss):
+    """Gradients of a module whose parameters are numbers of bfloat16, kept in this type."""
+    module = gnt.make(pe).to(torch.bfloat16).to(kind)
+    loss(module).backward()
+    return torch.cat([p.grad.reshape(-1).double() for p in module.parameters() if p.grad is not None])
+
+
+def by_attention(module):
+    pe = module.encoding
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+    return (gn.attend(q, k, v, pe=module, **content(pe)) * torch.randn(q.shape, generator=torch.Generator().manual_seed(5))).sum()
+
+
+def by_vectors(module):
+    y = module.vectors(torch.arange(TOKENS)).float()
+    return (y * torch.randn(y.shape, generator=torch.Generator().manual_seed(5)).bfloat16()).sum()
+
+
+@pytest.mark.parametrize("name, loss", [*((n, by_attention) for n in LEARNS), *((n, by_vectors) for n in BESIDE if len(small(n).input_w))])
+def test_a_module_of_bfloat16_rounds_each_gradient_once(name, loss):
+    """Of eight bits, half of the last is 2^-8 of a number at most, and each is the one of float32 but for that."""
+    pe = awake(small(name))
+    wanted, found = of_rounded(pe, torch.float32, loss), of_rounded(pe, torch.bfloat16, loss)
+    assert wanted.abs().max() > 1e-3
+    assert ((found - wanted).abs() <= 2.0**-8 * wanted.abs() + 1e-12).all()
