@@ -37,7 +37,12 @@ else:
         raise AttributeError(f"module 'gnomon' has no attribute {name!r}")
 
 
-arrays.loaded_by(lambda: importlib.import_module("gnomon.torch"))
+def _torch() -> object:
+    from . import torch  # a statement: a compiler of PyTorch follows no importlib
+    return torch
+
+
+arrays.loaded_by(_torch)
 
 __version__ = _core.__version__
 __all__ = ["Encoding", "Entry", "Error", "Explanation", "Inspection", "KeyCache", "Option", "Result", "Results", "Study", "attend",
