@@ -18,8 +18,13 @@ function(gnomon_target target)
     target_compile_options(${target} PRIVATE -fsanitize=${GNOMON_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${GNOMON_SANITIZE})
   endif()
-  # AVX3_DL and SSSE3 add nothing to float32 code beside AVX3 and SSE2.
-  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+  # AVX3_DL and SSSE3 add nothing to float32 code beside AVX3 and SSE2. On ARM g++ would compile for SVE as well, whose vectors
+  # cannot stand in arrays.
+  set(left_out HWY_SSSE3|HWY_AVX3_DL)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(left_out HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)
+  endif()
+  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${left_out})")
 endfunction()
 
 # Sources of a target that read settings, plan, ask others to compute, or print: they have no inner loop. So they are compiled in
