@@ -29,7 +29,7 @@ HWY_INLINE void store_pairs(D d, hn::Vec<D> a, hn::Vec<D> b, float* p) {
   hn::StoreInterleaved2(a, b, d, p);
 }
 
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 template <class D>
 using Bits32 = hn::Vec<hn::RebindToUnsigned<D>>;
 template <class D>
