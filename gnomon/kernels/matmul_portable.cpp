@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-inline std::int64_t panel_width() { return 2 * lanes(); }
+inline std::int64_t panel_width() { return kVectors * lanes(); }
 portable::BlockTile RegisterTileShape() { return {kRows, panel_width()}; }
 
 // The first `columns` columns of b (k,·) side by side, the rest of the panel 0.
@@ -37,7 +37,7 @@ void PackPanel(const portable::BlockSource& b, std::int64_t k, std::int64_t colu
 void MultiplyPanel(const portable::Block& t, Left a, std::int64_t columns, const float* panel, float* c) {
   const std::int64_t width = panel_width(), bytes = columns * std::int64_t(sizeof(float));
   if (columns % lanes() == 0) return product({t.m, columns, t.k}, a, panel, width, c, t.ldc, t.accumulate);
-  HWY_ALIGN float tile[portable::kRowsOfBlock * 2 * 16];
+  HWY_ALIGN float tile[portable::kRowsOfBlock * kVectors * hn::MaxLanes(F())];
   for (std::int64_t i = 0; t.accumulate && i < t.m; ++i)
     std::memcpy(tile + i * width, c + i * t.ldc, std::size_t(bytes));
   product({t.m, columns, t.k}, a, panel, width, tile, width, t.accumulate);

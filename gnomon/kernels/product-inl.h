@@ -5,6 +5,7 @@
 #else
 #define GNOMON_KERNELS_PRODUCT_INL_H_
 #endif
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,13 +14,25 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-// Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and
-// one broadcast of A must fit into the registers (32 with AVX-512, 16 before).
+// A register tile: at most kRows rows beside kVectors vectors of columns. kRows·kVectors accumulators, kVectors vectors of B and
+// one number of A must fit into the registers: 32 with AVX-512 and on 64-bit ARM, 16 elsewhere. ARM's vectors are the shortest:
+// four of them make as much of each load as they can.
 #if HWY_CAP_GE512
-inline constexpr int kRows = 14;
+inline constexpr int kRows = 14, kVectors = 2;
+#elif HWY_ARCH_ARM_A64
+inline constexpr int kRows = 6, kVectors = 4;
 #else
-inline constexpr int kRows = 6;
+inline constexpr int kRows = 6, kVectors = 2;
 #endif
+
+// A number that several vectors are multiplied by. ARM multiplies by one lane of a register for nothing. Left to itself clang
+// loads the number into all lanes, which takes the turn of a multiplication.
+HWY_INLINE V factor(float x) {
+#if HWY_ARCH_ARM_A64 && HWY_COMPILER_CLANG
+  asm("" : "+w"(x));
+#endif
+  return set(x);
+}
 
 // A matrix whose elements are read one by one: element (i,p) at data[i·row + p·column]; so its transpose is
 // free.
@@ -53,7 +66,7 @@ void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, flo
     for (int w = 0; w < W; ++w) right[w] = hn::LoadU(d, b + w * N);
     GNOMON_UNROLL
     for (int i = 0; i < M; ++i) {
-      const V left = hn::Set(d, a.data[i * a.row + p * a.column]);
+      const V left = factor(a.data[i * a.row + p * a.column]);
       GNOMON_UNROLL
       for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
     }
@@ -72,12 +85,15 @@ template <class Number>
 using RegisterTile = void (*)(std::int64_t, LeftOf<Number>, const Number*, std::int64_t, float*, std::int64_t,
                               bool);
 template <class Number>
-struct RegisterTiles {  // of 1 to kRows rows
-  std::array<RegisterTile<Number>, kRows> one_vector, two_vectors;
-};
+using RegisterTiles =
+    std::array<std::array<RegisterTile<Number>, kRows>, kVectors>;  // [vectors − 1][rows − 1]
 template <class Finish, int W, int... M>
-constexpr std::array<RegisterTile<float>, sizeof...(M)> tiles_of(std::integer_sequence<int, M...>) {
+constexpr std::array<RegisterTile<float>, kRows> tiles_of_width(std::integer_sequence<int, M...>) {
   return {&register_tile<M + 1, W, Finish>...};
+}
+template <class Finish, int... W>
+constexpr RegisterTiles<float> tiles_of(std::integer_sequence<int, W...>) {
+  return {tiles_of_width<Finish, W + 1>(std::make_integer_sequence<int, kRows>())...};
 }
 
 struct ProductExtent {
@@ -88,8 +104,9 @@ template <class Number>
 void product_by(const RegisterTiles<Number>& tiles, const ProductExtent& e, LeftOf<Number> a, const Number* b,
                 std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
   const std::int64_t N = lanes(), panels = (e.m + kRows - 1) / kRows;
-  for (std::int64_t j = 0; j < e.n; j += 2 * N) {
-    const auto& of_width = e.n - j > N ? tiles.two_vectors : tiles.one_vector;
+  for (std::int64_t j = 0; j < e.n; j += kVectors * N) {
+    const auto vectors = std::min<std::int64_t>(kVectors, (e.n - j + N - 1) / N);
+    const auto& of_width = tiles[std::size_t(vectors - 1)];
     for (std::int64_t i = 0, rows, left = panels; i < e.m; i += rows, --left) {
       rows = (e.m - i + left - 1) / left;
       of_width[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc,
@@ -101,8 +118,8 @@ void product_by(const RegisterTiles<Number>& tiles, const ProductExtent& e, Left
 template <class Finish = AsItIs>
 inline void product(const ProductExtent& e, Left a, const float* b, std::int64_t ldb, float* c,
                     std::int64_t ldc, bool accumulate) {
-  static constexpr RegisterTiles<float> kTiles{tiles_of<Finish, 1>(std::make_integer_sequence<int, kRows>()),
-                                               tiles_of<Finish, 2>(std::make_integer_sequence<int, kRows>())};
+  static constexpr RegisterTiles<float> kTiles =
+      tiles_of<Finish>(std::make_integer_sequence<int, kVectors>());
   product_by(kTiles, e, a, b, ldb, c, ldc, accumulate);
 }
 
