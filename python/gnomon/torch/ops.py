@@ -130,7 +130,7 @@ def _empty_out(q, v):
 
 def _rounds(q):
     """Whether the output has fewer digits than attention computes. The way back subtracts the sum of dout * out from every logit's
-    gradient: the rounding of one out is an error of a whole row, which a sum over all pairs, as FIRE learns from, does not even out."""
+    gradient, so the rounding of one out is an error of a whole row. A sum over all pairs, as FIRE learns from, does not even it out."""
     return q.dtype is not torch.float32
 
 
