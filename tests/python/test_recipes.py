@@ -33,7 +33,8 @@ IDENTIFIER = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "not": {"
 DEPENDENCY = {"type": "object", "required": ["name"], "additionalProperties": False, "properties": {"name": IDENTIFIER, "host": {"type": "boolean"}}}
 PORT = {"type": "object", "required": ["name", "version", "description", "license", "supports", "dependencies"], "additionalProperties": False,
         "properties": {"name": IDENTIFIER, "version": {"type": "string", "pattern": r"^\d+(\.\d+)*$"}, "description": {"type": "string"},
-                       "license": {"type": "string"}, "supports": {"enum": ["linux"]}, "dependencies": {"type": "array", "items": {"anyOf": [IDENTIFIER, DEPENDENCY]}}}}
+                       "license": {"type": "string"}, "supports": {"enum": ["linux"]},
+                       "dependencies": {"type": "array", "items": {"anyOf": [IDENTIFIER, DEPENDENCY]}}}}
 
 
 class Project:
@@ -58,7 +59,7 @@ class Project:
         return subprocess.run(["cmake", *words, "-P", path], check=True, capture_output=True, text=True).stderr.splitlines()
 
     def libraries(self, settings):
-        """{name: version or ""} of what the build asks for under these settings: GnomonDependencies.cmake runs, and only says what it would look for."""
+        """{name: version or ""} of what the build asks for under these settings: GnomonDependencies.cmake runs, and only says so."""
         asked = self.run('macro(find_package name)\n  message("${name} ${ARGV1}")\nendmacro()\n'
                          'macro(pkg_check_modules prefix)\n  message("${ARGV3}")\nendmacro()\n'
                          f"include({self.root}/cmake/GnomonDependencies.cmake)\n", *(f"-D{name}={value}" for name, value in settings.items()))
@@ -70,7 +71,8 @@ class Project:
         """The settings that portfile.cmake gives to CMake, and the folder: it runs with what vcpkg defines for it, which does nothing."""
         words = self.run(f"set(CURRENT_PORT_DIR {self.root}/packaging/vcpkg)\nset(PORT gnomon)\nset(CURRENT_PACKAGES_DIR {self.scratch}/packages)\n"
                          + "".join(f"function(vcpkg_{name})\nendfunction()\n" for name in
-                                   ["check_linkage", "find_acquire_program", "cmake_install", "cmake_config_fixup", "fixup_pkgconfig", "install_copyright"])
+                                   ["check_linkage", "find_acquire_program", "cmake_install", "cmake_config_fixup", "fixup_pkgconfig",
+                                    "install_copyright"])
                          + 'function(vcpkg_cmake_configure)\n  foreach(word IN LISTS ARGV)\n    message("${word}")\n  endforeach()\nendfunction()\n'
                          f"include({self.root}/packaging/vcpkg/portfile.cmake)\n")
         return dict(re.findall(r"^-D(GNOMON_\w+)=(\w+)$", "\n".join(words), re.M)), words[words.index("SOURCE_PATH") + 1]
@@ -108,8 +110,9 @@ def libraries(project):
     """What CMake looks for is what is asked of conda-forge and of vcpkg, or has its archive."""
     wanted = project.libraries({"GNOMON_LAB": "ON", "GNOMON_CLI": "ON"})
     expected = {f"{NAMES[name][0]} {version}.*" if version else NAMES[name][0] for name, version in wanted.items() if NAMES[name][0]}
-    for output, others in [("libgnomon", set()), ("gnomon", {"pip", "python 3.12.*", "python-abi3 3.12.*", "nanobind >=3.0", "scikit-build-core >=1.0"})]:
-        if (asked := set(project.outputs[output]["requirements"]["host"]) - others) != expected:
+    pythonic = re.compile("pip$|python|nanobind |scikit-build-core ")  # package() looks at them
+    for output in ["libgnomon", "gnomon"]:
+        if (asked := {name for name in project.outputs[output]["requirements"]["host"] if not pythonic.match(name)}) != expected:
             yield f"{output} differs in {sorted(asked ^ expected)}"
     archives = {source["target_directory"] for source in project.conda["source"] if "url" in source}
     if archives != {name for name in wanted if not NAMES[name][0]}:
@@ -154,7 +157,8 @@ def form(project):
 
 def image(project):
     """The image takes the package that scripts/dist makes, and does not run as root."""
-    name = re.search(r"/dist/(gnomon.+\.deb)\"", project.image)[1].replace("$(dpkg --print-architecture)", "{debian}").replace("${VERSION}", "{VERSION}")
+    name = re.search(r"/dist/(gnomon.+\.deb)\"", project.image.rsplit("\nFROM ", 1)[1])[1]
+    name = name.replace("$(dpkg --print-architecture)", "{debian}").replace("${VERSION}", "{VERSION}")
     if f'f"{name}"' not in (project.root / "scripts" / "dist").read_text():
         yield f"scripts/dist makes no {name}"
     last = project.image.rsplit("\nFROM ", 1)[1]
