@@ -1,8 +1,11 @@
-# Whose threads run the loops, and who computes products. Sets `threads` (openmp or threads), DNNL_LIBRARY and
+# Whose threads run the loops, and who computes products. Sets `threads` (openmp, threads or one), DNNL_LIBRARY and
 # DNNL_INCLUDE_DIR (empty: products are our own).
-set(THREADS_PREFER_PTHREAD_FLAG ON)
-find_package(Threads REQUIRED)
-set(threads threads)
+set(threads one)
+if(system STREQUAL "posix")
+  set(THREADS_PREFER_PTHREAD_FLAG ON)
+  find_package(Threads REQUIRED)
+  set(threads threads)
+endif()
 if(GNOMON_OPENMP)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   set(threads openmp)

@@ -1,7 +1,7 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <string>
 
 namespace gnomon {
@@ -27,8 +27,7 @@ class Rescue {
     try {
       f();
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!first_) first_ = std::current_exception();
+      if (!caught_.test_and_set()) first_ = std::current_exception();
     }
   }
   void rethrow() const {
@@ -36,7 +35,7 @@ class Rescue {
   }
 
  private:
-  std::mutex mutex_;
+  std::atomic_flag caught_;
   std::exception_ptr first_;
 };
 

@@ -44,13 +44,16 @@ HWY_INLINE V sums_from(V x) {
 }
 HWY_INLINE double first_lane(V x) { return double(hn::GetLane(x)); }
 inline double sum_of(const float* x, const Seen& r) {
+  double sum = 0;
+  std::int64_t b = r.from;
+#if HWY_HAVE_FLOAT64  // Highway has no vectors of double for WebAssembly
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, decltype(wide)> narrow;
   auto sums = hn::Zero(wide);
-  std::int64_t b = r.from;
   for (const std::int64_t step = std::int64_t(hn::Lanes(wide)); b + step <= r.n; b += step)
     sums = hn::Add(sums, hn::PromoteTo(wide, hn::LoadU(narrow, x + b)));
-  double sum = hn::GetLane(hn::SumOfLanes(wide, sums));
+  sum = hn::GetLane(hn::SumOfLanes(wide, sums));
+#endif
   for (; b < r.n; ++b) sum += double(x[b]);
   return sum;
 }
