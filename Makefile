@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel dist release-check test-cluster core build cluster release bench performance mutants torture fuzz record format clean
+.PHONY: help study claims models site test test-long test-wheel wheel dist release-check wasm test-wasm test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -48,6 +48,14 @@ wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels
 dist: $(DIST_VENV)  ## build what a release holds into build/dist, from pinned sources, for x86-64 and ARM
 	build/dist-venv/bin/python scripts/dist all
 
+wasm: $(DIST_VENV)  ## gnomon.wasm and gnomon.js, to use in a page or in Node, into build/wasm/web
+	scripts/install-deps --wasm
+	build/dist-venv/bin/python scripts/dist wasm
+
+test-wasm: wasm build  ## laws and golden vectors of the core in Node, and what gnomon.wasm says beside the program
+	ctest --preset wasm
+	GNOMON=build/dev/gnomon node --test tests/web/test_web.mjs
+
 release-check: dist  ## before a release: build it, run the core's tests on x86-64 and on ARM, look at what was built
 	scripts/abi check
 	build/dist-venv/bin/python scripts/dist tests
@@ -92,6 +100,7 @@ performance: release  ## measure it beside the machine's limits, and beside PyTo
 test-long: build $(VENV)  ## before a release: every entry trained at the default size, faults, races, mutants (two hours)
 	GNOMON_LONG=1 ctest --preset dev -R Training
 	GNOMON_LONG=1 build/venv/bin/python -m pytest tests/python/test_planted.py
+	$(MAKE) test-wasm
 	$(MAKE) torture
 	$(MAKE) mutants
 

@@ -64,7 +64,7 @@ if(GNOMON_LAB)
   target_sources(bundled_pcre2 PRIVATE ${pcre2}/pcre2_chartables.c)
   target_include_directories(bundled_pcre2 SYSTEM PUBLIC $<BUILD_INTERFACE:${pcre2}> PRIVATE ${GNOMON_BUNDLED}/pcre2/src)
   target_compile_definitions(bundled_pcre2 PUBLIC PCRE2_STATIC
-                             PRIVATE HAVE_CONFIG_H PCRE2_CODE_UNIT_WIDTH=8 SUPPORT_PCRE2_8 SUPPORT_UNICODE SUPPORT_JIT)
+                             PRIVATE HAVE_CONFIG_H PCRE2_CODE_UNIT_WIDTH=8 SUPPORT_PCRE2_8 SUPPORT_UNICODE $<$<STREQUAL:${system},posix>:SUPPORT_JIT>)
 
   gnomon_bundle(bundled_utf8proc PkgConfig::UTF8PROC utf8proc utf8proc.c)
   target_include_directories(bundled_utf8proc SYSTEM PUBLIC $<BUILD_INTERFACE:${GNOMON_BUNDLED}/utf8proc>)
@@ -86,6 +86,10 @@ if(GNOMON_DEVELOPER)
   gnomon_bundle(bundled_gtest GTest::gtest_main googletest googletest/src/gtest-all.cc googletest/src/gtest_main.cc)
   target_include_directories(bundled_gtest SYSTEM PUBLIC $<BUILD_INTERFACE:${GNOMON_BUNDLED}/googletest/googletest/include>)
   target_include_directories(bundled_gtest SYSTEM PRIVATE ${GNOMON_BUNDLED}/googletest/googletest)
+  if(system STREQUAL "wasm")
+    target_compile_definitions(bundled_gtest PUBLIC GTEST_HAS_STREAM_REDIRECTION=0)  # WASI has no second name for an open file
+    target_link_options(bundled_gtest INTERFACE LINKER:--export=__main_argc_argv)  # main: nothing else asks its archive for it
+  endif()
   if(NOT GNOMON_LAB)
     gnomon_bundle_headers(nlohmann_json::nlohmann_json nlohmann-json/include)
   endif()

@@ -1,7 +1,7 @@
 # Every source file is as clang-format leaves it. Run: cmake -D ROOT=<repository> -P tests/style.cmake
 cmake_minimum_required(VERSION 3.25)
 set(patterns "")
-foreach(folder gnomon cli bench examples python/bindings docs/examples tests)
+foreach(folder gnomon cli web bench examples python/bindings docs/examples tests)
   list(APPEND patterns ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.c)
 endforeach()
 file(GLOB_RECURSE files ${patterns})

@@ -12,7 +12,7 @@ namespace {
 
 using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using View = Eigen::Map<const Dense>;
-View view(const Matrix& m) { return {m.values.data(), m.rows, m.columns}; }
+View view(const Matrix& m) { return {m.values.data(), Eigen::Index(m.rows), Eigen::Index(m.columns)}; }
 Matrix of(const Dense& d) {
   Matrix m(d.rows(), d.cols());
   std::copy_n(d.data(), d.size(), m.values.data());

@@ -1,0 +1,122 @@
+// gnomon.wasm against the program itself: the same JSON, and the same errors.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const WEB = path.resolve(ROOT, process.env.GNOMON_WEB ?? "build/wasm/web");
+const GNOMON = path.resolve(ROOT, process.env.GNOMON ?? "build/dev/gnomon");
+const { load, GnomonError } = await import(path.join(WEB, "gnomon.js"));
+const gnomon = await load(readFileSync(path.join(WEB, "gnomon.wasm")));
+
+const FOLDERS = ["docs/examples", "tests/golden/configs"];
+const CONFIGS = FOLDERS.flatMap((folder) => readdirSync(path.join(ROOT, folder)).filter((name) => name.endsWith(".json")).map((name) => `${folder}/${name}`));
+for (const name of CONFIGS) gnomon.files.set(name, readFileSync(path.join(ROOT, name)));
+
+// Two texts that are equal but for the rounding of numbers: the C library of WebAssembly rounds sines otherwise.
+const NUMERAL = /-?\d+\.?\d*(?:e[-+]?\d+)?/g;
+function same(one, other) {
+  const [a, b] = [one, other].map((text) => text.match(NUMERAL)?.map(Number) ?? []);
+  assert.equal(one.replace(NUMERAL, "#"), other.replace(NUMERAL, "#"));
+  a.forEach((x, n) => assert(Math.abs(x - b[n]) <= 1e-12 * Math.abs(b[n]), `${x} is not ${b[n]}`));
+}
+
+// What the program prints, in the root of the tree; of a finding of lint, or an error, its exit code is not 0.
+function program(...words) {
+  const { stdout, stderr } = spawnSync(GNOMON, words, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28 });
+  return stdout || stderr.replace(/^gnomon: /, "");
+}
+// What the module says to the same question: a line.
+function said(ask) {
+  try {
+    return `${ask()}\n`;
+  } catch (error) {
+    assert(error instanceof GnomonError, error);
+    return `${error.message}\n`;
+  }
+}
+
+test("there are files to compare", () => assert(CONFIGS.length > 50));
+for (const name of CONFIGS) {
+  test(`explain ${name}`, () => assert.equal(said(() => gnomon.explain(name)), program("explain", "--json", name)));
+  test(`lint ${name}`, () => assert.equal(said(() => gnomon.lint(name)), program("lint", "--json", name)));
+}
+for (const name of CONFIGS.filter((name) => name.startsWith("docs/"))) {
+  test(`extend ${name}`, () => assert.equal(said(() => gnomon.extend(name, "4x")), program("extend", "--json", name, "--to", "4x")));
+}
+test("another reader", () => {
+  const name = "docs/examples/llama-3.1.json";
+  assert.equal(said(() => gnomon.explain(name, { reader: "vllm" })), program("explain", "--json", name, "--reader", "vllm"));
+});
+test("a folder, with its weights", () => {
+  const folder = "tests/golden/opened/bert";
+  for (const name of readdirSync(path.join(ROOT, folder))) gnomon.files.set(`${folder}/${name}`, readFileSync(path.join(ROOT, folder, name)));
+  assert.equal(said(() => gnomon.lint(folder)), program("lint", "--json", folder));
+  assert(JSON.parse(gnomon.lint(folder)).files.length);
+  assert.equal(said(() => gnomon.lint("docs/examples")), program("lint", "--json", "docs/examples"));  // no config.json is in it
+});
+
+// A GGUF file with a tensor of 1 MB: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+function gguf() {
+  const parts = [], u32 = (x) => parts.push(Buffer.from(Uint32Array.of(x).buffer)), u64 = (x) => parts.push(Buffer.from(BigUint64Array.of(BigInt(x)).buffer));
+  const word = (text) => (u64(text.length), parts.push(Buffer.from(text)));
+  const sizes = { block_count: 2, embedding_length: 64, "attention.head_count": 4, context_length: 512, feed_forward_length: 128 };
+  parts.push(Buffer.from("GGUF")), u32(3), u64(1), u64(1 + Object.keys(sizes).length);
+  word("general.architecture"), u32(8), word("llama");
+  for (const [name, size] of Object.entries(sizes)) word(`llama.${name}`), u32(4), u32(size);
+  word("token_embd.weight"), u32(2), u64(64), u64(4096), u32(0), u64(0);
+  const header = Buffer.concat(parts), whole = Buffer.alloc(Math.ceil(header.length / 32) * 32 + 4 * 64 * 4096);
+  header.copy(whole);
+  return whole;
+}
+test("of a GGUF file the beginning is enough", () => {
+  const name = "model.gguf", whole = gguf(), folder = mkdtempSync(path.join(tmpdir(), "gnomon-web-"));
+  writeFileSync(path.join(folder, name), whole);
+  const printed = spawnSync(GNOMON, ["explain", "--json", name], { cwd: folder, encoding: "utf8" }).stdout;
+  rmSync(folder, { recursive: true });
+  assert(printed.includes('"family": "llama"'));
+  for (const given of [whole, { head: whole.subarray(0, 1 << 17), size: whole.length }]) {
+    gnomon.files.set(name, given);
+    assert.equal(said(() => gnomon.explain(name)), printed);
+  }
+  gnomon.files.set(name, { head: whole.subarray(0, 100), size: whole.length });
+  assert.throws(() => gnomon.explain(name), { name: "GnomonError", kind: "resource", message: /cannot read/ });
+});
+
+test("encodings", () => {
+  assert.equal(said(() => gnomon.encodings()), program("encodings", "--json"));
+  assert.equal(said(() => gnomon.encoding("rope")), program("encodings", "--json", "rope"));
+});
+for (const spec of ["none", "sinusoidal", "rope+alibi", "concat(sinusoidal, width=16)"]) {
+  test(`show ${spec}`, () => same(said(() => gnomon.show(spec)), program("show", spec, "--json")));
+}
+
+test("an error has its parts", () => {
+  assert.throws(() => gnomon.show("ROPE"), { name: "GnomonError", kind: "usage", found: "ROPE", suggestions: ["rope"] });
+  assert.throws(() => gnomon.show("rope", { hedas: 4 }), { kind: "usage", message: /unknown setting 'hedas': did you mean 'heads'/ });
+  assert.throws(() => gnomon.show("rope", { length: 2.5 }), { message: /length: found 2.5; a whole number is needed/ });
+  assert.equal(said(() => gnomon.explain("missing.json")), program("explain", "--json", "missing.json"));
+});
+
+test("a small model learns, and what is wrong is said", () => {
+  assert.throws(() => gnomon.step(new Uint8Array(4)), { message: "step: no training has begun" });
+  const text = readFileSync(path.join(ROOT, "DESIGN.md")), batch = 4, length = 64, losses = [];
+  assert(gnomon.train("rope", { layers: 1, width: 32, heads: 2, length, batch, steps: 60, rate: 0.01 }) > 10000);
+  assert.throws(() => gnomon.step(new Uint8Array(4)), { kind: "usage", message: /windows: found 4 bytes/ });
+  for (let step = 0; step < 60; ++step) {
+    const windows = new Uint8Array(batch * (length + 1));
+    for (let b = 0; b < batch; ++b) windows.set(text.subarray((step * batch + b) * 97).subarray(0, length + 1), b * (length + 1));
+    losses.push(gnomon.step(windows));
+  }
+  assert(losses[0] > 5 && losses.at(-1) < 3.5, losses);
+});
+
+test("the comparison sees a digit and a word", () => {
+  same("1.2345678901234567 a", "1.2345678901234569 a");
+  assert.throws(() => same("1.23456 a", "1.23457 a"));
+  assert.throws(() => same("1.23456 a", "1.23456 b"));
+});
