@@ -1,7 +1,7 @@
 // gnomon.wasm against the program itself: the same JSON, and the same errors.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import test from "node:test";
@@ -113,6 +113,19 @@ test("a small model learns, and what is wrong is said", () => {
     losses.push(gnomon.step(windows));
   }
   assert(losses[0] > 5 && losses.at(-1) < 3.5, losses);
+});
+
+test("the examples of docs/javascript.md run", () => {
+  const blocks = [...readFileSync(path.join(ROOT, "docs/javascript.md"), "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
+  assert.equal(blocks.length, 3);
+  const folder = mkdtempSync(path.join(tmpdir(), "gnomon-"));
+  for (const name of ["gnomon.js", "gnomon.wasm", "package.json"]) copyFileSync(path.join(WEB, name), path.join(folder, name));
+  copyFileSync(path.join(ROOT, "docs/examples/llama-3.1.json"), path.join(folder, "config.json"));
+  const given = 'const file = new (await import("node:buffer")).File(["GGUF"], "model.gguf");\n';  // what a page would have of its reader
+  writeFileSync(path.join(folder, "example.mjs"), `${given}${blocks.join("")}console.log(said.layers.length, gnomon.files.size, loss > 5);\n`);
+  const { stdout, stderr } = spawnSync(process.execPath, ["--no-warnings", "example.mjs"], { cwd: folder, encoding: "utf8" });
+  rmSync(folder, { recursive: true });
+  assert.equal(stdout, "1 2 true\n", stderr);
 });
 
 test("the comparison sees a digit and a word", () => {
