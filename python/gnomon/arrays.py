@@ -128,7 +128,7 @@ def array_of(name: str, x: Numbers) -> np.ndarray:
             x = x.float() if str(x.dtype) == "torch.bfloat16" else x
         return np.asarray(x)
     except (TypeError, ValueError, RuntimeError):
-        found = f"a tensor of {x.layout} on {x.device}" if is_torch(x) else f"{type(x).__name__} of rows of different lengths"
+        found = f"tensor of {x.layout} on {x.device}" if is_torch(x) else f"{type(x).__name__} of rows of different lengths"
         raise Error(f"{name}: found a {found}; allowed is an array of numbers", place=name, found=found, allowed="an array of numbers") from None
 
 

@@ -283,6 +283,7 @@ WRONG = {
         *(x.long() for x in torch_rows()[:2])),
     "q: found numbers of type float8_e4m3fn": lambda: gn.attend(*(x.to(torch.float8_e4m3fn) for x in torch_rows()), pe=ROPE),
     "k: found a tensor of torch.sparse_coo": lambda: gn.attend(torch_rows()[0], torch_rows()[1].to_sparse(), torch_rows()[2], pe=ROPE),
+    "positions: found a tensor of torch.strided on meta": lambda: ALIBI.bias(torch.zeros(3, device="meta")),
     "v: found a tensor of torch.strided on meta": lambda: gn.attend(*torch_rows()[:2], torch_rows()[2].to("meta"), pe=ROPE),
     "positions: found a tensor without numbers": lambda: gn.attend(*torch_rows(), pe=ROPE, positions=torch.arange(6, device="meta")),
     "k: found a tensor that requires a gradient beside": lambda: gn.attend(numpy_rows()[0], torch_rows()[1].requires_grad_(), numpy_rows()[2], pe=ROPE),
