@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel dist release-check wasm test-wasm test-cluster core build cluster release bench performance mutants torture fuzz record format clean
+.PHONY: help study claims models site test test-long test-wheel wheel dist release-check wasm web test-wasm test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -52,9 +52,13 @@ wasm: $(DIST_VENV)  ## gnomon.wasm and gnomon.js, to use in a page or in Node, i
 	scripts/install-deps --wasm
 	build/dist-venv/bin/python scripts/dist wasm
 
-test-wasm: wasm build  ## laws and golden vectors of the core in Node, and what gnomon.wasm says beside the program
+web: wasm release  ## pages that run gnomon in a browser, one file each, into build/web
+	scripts/web
+
+test-wasm: web build $(VENV)  ## laws and golden vectors of the core in Node, gnomon.wasm beside the program, the pages in a browser
 	ctest --preset wasm
 	GNOMON=build/dev/gnomon node --test tests/web/test_web.mjs
+	build/venv/bin/python -m pytest tests/web
 
 release-check: dist  ## before a release: build it, run the core's tests on x86-64 and on ARM, look at what was built
 	scripts/abi check

@@ -38,11 +38,6 @@ void print(const Fact& f) {
   if (rows > kMostRows) fmt::print("  --json shows all {} rows\n", rows);
 }
 
-// Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
-constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1 << 17,
-                       kMostNumbers = 1 << 24;
-constexpr double kMostWork = 4e10;  // a minute or two
-
 // Four, or as many fewer as divide the width, into heads of whole pairs where there are such.
 std::int64_t heads_of(const ShowOptions& o) {
   if (o.heads) return *o.heads;
@@ -55,30 +50,16 @@ std::int64_t heads_of(const ShowOptions& o) {
 }
 
 Shape shape_of(const ShowOptions& o) {
-  const auto within = [](const char* key, std::int64_t x, std::int64_t most) {
-    if (x < 1 || x > most) throw Error(Fault::usage, text(key, ": found ", x, ", allowed are 1 to ", most));
-  };
-  const std::int64_t heads = heads_of(o);
-  within("--heads", heads, kMostHeads);
-  within("--head-dim", o.head_dim.value_or(16), kMostChannels);
-  const std::int64_t dim = o.dim.value_or(o.head_dim.value_or(16) * heads);
-  within("--dim", dim, kMostChannels);
-  within("--length", o.length, kMostTokens);
-  within("--dim times --length", dim * o.length, kMostNumbers);
-  if (dim % heads)
-    throw Error(Fault::usage, text("--heads: found ", heads, ", which does not divide --dim ", dim));
-  if (o.head_dim && dim != *o.head_dim * heads)
-    throw Error(Fault::usage, text("--head-dim: found ", *o.head_dim, " with --dim ", dim, " and --heads ",
-                                   heads, "; allowed is ", dim / heads));
-  return {dim, heads, dim / heads, o.length, !o.bidirectional};
-}
-
-void check_work(const Standing& s, const ShowOptions& o) {
-  const double numbers = work(*s.encoding, find_encoding(s.named.name).acts, o.length);
-  if (numbers > kMostWork)
-    throw Error(Fault::usage, text(s.named.name, ": its definition needs ", fixed(numbers / 1e9, 0),
-                                   "e9 numbers, allowed are ", fixed(kMostWork / 1e9, 0),
-                                   "e9; reduce --dim, --length or an option"));
+  const std::int64_t heads = heads_of(o), D = o.head_dim.value_or(16);
+  Shape shape{o.dim.value_or(D * heads), heads, D, o.length, !o.bidirectional};
+  pages::check_shown(shape, "--");
+  if (shape.C % heads)
+    throw Error(Fault::usage, text("--heads: found ", heads, ", which does not divide --dim ", shape.C));
+  shape.D = shape.C / heads;
+  if (o.head_dim && D != shape.D)
+    throw Error(Fault::usage, text("--head-dim: found ", D, " with --dim ", shape.C, " and --heads ", heads,
+                                   "; allowed is ", shape.D));
+  return shape;
 }
 
 // Says on a terminal that something is being computed, once it takes longer than a second.
@@ -142,7 +123,7 @@ int show(const ShowOptions& o) {
   if (o.plan) return show_plans(shown.spec, shown.shape, scheme);
   const auto standing = encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size()));
   if (!o.json) print_head(shown.spec, shown.shape);
-  for (const Standing& s : standing) check_work(s, o);
+  for (const Standing& s : standing) pages::check_work(s, o.length, "--");
   for (const Standing& s : standing) {
     const ShownEncoding one = at_start(s);
     {

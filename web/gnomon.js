@@ -40,12 +40,22 @@ class Gnomon {
   explain(path, { reader = "" } = {}) {
     return this.#call("explain", path, reader);
   }
+  // The same as a page of HTML.
+  explainPage(path, { reader = "" } = {}) {
+    return this.#call("explain_page", path, reader);
+  }
+  readers(path) {
+    return this.#call("readers", path);
+  }
+  differences(path, other) {
+    return this.#call("differences", path, other);
+  }
   lint(path) {
     return this.#call("lint", path);
   }
-  // `to`: "16384", "16k" or "4x".
-  extend(path, to) {
-    return this.#call("extend", path, to);
+  // `to`: "16384", "16k" or "4x". A file with errors is refused, unless forced.
+  extend(path, to, { force = false } = {}) {
+    return this.#call("extend", path, to, force ? "1" : "");
   }
   // All encodings, or those that the words find.
   encodings(words = "") {
@@ -57,6 +67,10 @@ class Gnomon {
   // settings: dim (64), heads (4), length (128), causal (1), as the options of `gnomon show`.
   show(spec, settings = {}) {
     return this.#call("show", spec, JSON.stringify(settings));
+  }
+  // The same as a page of HTML, with pictures.
+  showPage(spec, settings = {}) {
+    return this.#call("show_page", spec, JSON.stringify(settings));
   }
   // Begins to train a small model on bytes, and returns its number of parameters. settings: layers (2), width (64), heads (4), length
   // (128), batch (4), steps (500), rate (0.003), seed (1). There is one training at a time.

@@ -24,6 +24,7 @@
 #include "gnomon/pages/explain.h"
 #include "gnomon/pages/extend.h"
 #include "gnomon/pages/lint.h"
+#include "gnomon/pages/portrait.h"
 #include "gnomon/pages/show.h"
 
 #define GNOMON_WEB(name) extern "C" __attribute__((export_name("gnomon_web_" #name))) int gnomon_web_##name
@@ -86,17 +87,27 @@ std::int64_t whole(const Settings& settings, std::string_view name) {
   return std::int64_t(x);
 }
 
-std::string shown(std::string_view spec, const Settings& settings) {
-  const std::int64_t dim = whole(settings, "dim"), heads = whole(settings, "heads");
+Shape shape_of(const Settings& s) {
+  const std::int64_t heads = whole(s, "heads"), dim = whole(s, "dim");
   if (heads < 1 || dim % heads)
     throw Error(Fault::usage, text("heads: found ", heads, ", which does not divide dim ", dim));
-  const Shape shape{dim, heads, dim / heads, whole(settings, "length"), whole(settings, "causal") != 0};
-  pages::Shown shown{Spec::parse(spec), shape.check(), {}};
-  const Scheme scheme = make_scheme(shown.spec, shown.shape);
-  for (const Standing& s : encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size())))
-    shown.encodings.push_back({s, facts(at_start(s), shape.length), ""});
-  return pages::show_json(shown, 1);
+  const Shape shape{dim, heads, dim / heads, whole(s, "length"), whole(s, "causal") != 0};
+  pages::check_shown(shape, "");
+  return shape.check();
 }
+// As JSON, or as a page with pictures.
+std::string shown(std::string_view spec, const Settings& settings, bool page) {
+  pages::Shown shown{Spec::parse(spec), shape_of(settings), {}};
+  const Scheme scheme = make_scheme(shown.spec, shown.shape);
+  for (const Standing& s : encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size()))) {
+    pages::check_work(s, shown.shape.length, "");
+    const ShownEncoding one = at_start(s);
+    shown.encodings.push_back(
+        {s, facts(one, shown.shape.length), page ? pages::pictures(one, shown.shape.length) : ""});
+  }
+  return page ? pages::show_page(shown) : pages::show_json(shown, 1);
+}
+Settings looked_at() { return {{"dim", 64}, {"heads", 4}, {"length", 128}, {"causal", 1}}; }
 
 // A small model that learns the bytes of a text. There is one at a time.
 struct Training {
@@ -155,14 +166,44 @@ GNOMON_WEB(explain)(const char* path, std::size_t path_size, const char* reader,
   });
 }
 
+GNOMON_WEB(explain_page)
+(const char* path, std::size_t path_size, const char* reader, std::size_t reader_size) {
+  return answered([&] {
+    const Config config = web::opened({path, path_size});
+    return pages::explain_page(explain(config, reader_named({reader, reader_size}, config)));
+  });
+}
+// What the other readers make of it.
+GNOMON_WEB(readers)(const char* path, std::size_t path_size) {
+  return answered([&] {
+    const Config config = web::opened({path, path_size});
+    const Explanation first = explain(config, reader_named("", config));
+    std::vector<pages::OtherReader> others;
+    for (std::size_t n = 0; n < reader_names().size(); ++n)
+      if (Reader(n) != first.model.reader) others.push_back(pages::other_reader(config, Reader(n), first));
+    return pages::readers_json(first, others);
+  });
+}
+GNOMON_WEB(differences)(const char* path, std::size_t path_size, const char* other, std::size_t other_size) {
+  return answered([&] {
+    const Config a = web::opened({path, path_size}), b = web::opened({other, other_size});
+    const Explanation first = explain(a, reader_named("", a)), second = explain(b, reader_named("", b));
+    return pages::differences_json(first, second, differences_of_files(first, second, {}));
+  });
+}
+
 GNOMON_WEB(lint)(const char* path, std::size_t path_size) {
   return answered([&] { return pages::lint_json(lint_paths({{Path(std::string(path, path_size))}})); });
 }
 
-GNOMON_WEB(extend)(const char* path, std::size_t path_size, const char* to, std::size_t to_size) {
+// `force`: "1" plans a file with errors, too.
+GNOMON_WEB(extend)
+(const char* path, std::size_t path_size, const char* to, std::size_t to_size, const char* force,
+ std::size_t force_size) {
   return answered([&] {
     const Config config = web::opened({path, path_size});
-    refuse_lint_errors(lint_paths({{config.where()}}).files.front());
+    if (std::string_view(force, force_size) != "1")
+      refuse_lint_errors(lint_paths({{config.where()}}).files.front());
     return pages::extend_json(plan_extension(config, std::string_view(to, to_size)), 1);
   });
 }
@@ -177,8 +218,15 @@ GNOMON_WEB(encoding)(const char* name, std::size_t name_size) {
 
 GNOMON_WEB(show)(const char* spec, std::size_t spec_size, const char* settings, std::size_t settings_size) {
   return answered([&] {
-    const web::Settings standard{{"dim", 64}, {"heads", 4}, {"length", 128}, {"causal", 1}};
-    return web::shown({spec, spec_size}, web::settings_of({settings, settings_size}, standard));
+    const auto chosen = web::settings_of({settings, settings_size}, web::looked_at());
+    return web::shown({spec, spec_size}, chosen, false);
+  });
+}
+GNOMON_WEB(show_page)
+(const char* spec, std::size_t spec_size, const char* settings, std::size_t settings_size) {
+  return answered([&] {
+    const auto chosen = web::settings_of({settings, settings_size}, web::looked_at());
+    return web::shown({spec, spec_size}, chosen, true);
   });
 }
 

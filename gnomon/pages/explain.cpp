@@ -260,12 +260,17 @@ OtherReader other_reader(const Config& config, Reader reader, const Explanation&
 }
 
 std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others) {
-  Json all{{"schema", kExplainSchema},           {"file", first.where},
-           {"reader", name(first.model.reader)}, {"reader_version", reader_version(first.model.reader)},
-           {"answer", explain_answers(first)},   {"others", Json::array()}};
+  Json all{{"schema", kExplainSchema},
+           {"file", first.where},
+           {"reader", name(first.model.reader)},
+           {"reader_version", reader_version(first.model.reader)},
+           {"reader_title", reader_title(first.model.reader)},
+           {"answer", explain_answers(first)},
+           {"others", Json::array()}};
   for (const OtherReader& o : others) {
     Json one{{"reader", name(o.reader)},
              {"reader_version", reader_version(o.reader)},
+             {"reader_title", reader_title(o.reader)},
              {"reads", o.refuses.empty()}};
     if (!o.refuses.empty()) {
       one["refuses"] = o.refuses;

@@ -56,7 +56,32 @@ Json json(const Shown::One& one) {
   return j;
 }
 
+// Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
+constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1 << 17,
+                       kMostNumbers = 1 << 24;
+constexpr double kMostWork = 4e10;  // a minute or two
+
 }  // namespace
+
+void check_shown(const Shape& shape, std::string_view dashes) {
+  const auto within = [&](std::string_view name, std::int64_t x, std::int64_t most) {
+    if (x < 1 || x > most)
+      throw Error(Fault::usage, text(dashes, name, ": found ", x, ", allowed are 1 to ", most));
+  };
+  within("heads", shape.H, kMostHeads);
+  within("head-dim", shape.D, kMostChannels);
+  within("dim", shape.C, kMostChannels);
+  within("length", shape.length, kMostTokens);
+  within(text("dim times ", dashes, "length"), shape.C * shape.length, kMostNumbers);
+}
+
+void check_work(const Standing& s, std::int64_t length, std::string_view dashes) {
+  const double numbers = work(*s.encoding, find_encoding(s.named.name).acts, length);
+  if (numbers > kMostWork)
+    throw Error(Fault::usage, text(s.named.name, ": its definition needs ", fixed(numbers / 1e9, 0),
+                                   "e9 numbers, allowed are ", fixed(kMostWork / 1e9, 0), "e9; reduce ",
+                                   dashes, "dim, ", dashes, "length or an option"));
+}
 
 std::string options_text(const Named& named) {
   std::string all;

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/pages/portrait.h"
@@ -17,6 +19,11 @@ struct Shown {
   };
   std::vector<One> encodings;
 };
+// Throw Error(usage) for what would take more than a minute or two, or more memory than it deserves. The names of arguments in a
+// message begin with `dashes`: "--" on a command line, nothing elsewhere.
+void check_shown(const Shape& shape, std::string_view dashes);
+void check_work(const Standing& standing, std::int64_t length, std::string_view dashes);
+
 // "layout=interleaved, frequencies=paper"
 std::string options_text(const Named& named);
 

@@ -52,6 +52,20 @@ test("another reader", () => {
   const name = "docs/examples/llama-3.1.json";
   assert.equal(said(() => gnomon.explain(name, { reader: "vllm" })), program("explain", "--json", name, "--reader", "vllm"));
 });
+test("other readers, and another file", () => {
+  const [name, other] = ["docs/examples/broken-yarn.json", "docs/examples/llama-3.1.json"];
+  assert.equal(said(() => gnomon.readers(name)), program("explain", "--json", name, "--readers"));
+  assert.equal(said(() => gnomon.differences(name, other)), program("explain", "--json", name, other));
+  assert.equal(said(() => gnomon.extend(name, "4x", { force: true })), program("extend", "--json", name, "--to", "4x", "--force"));
+});
+test("pages are the program's", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "gnomon-web-")), out = path.join(folder, "page.html"), name = "docs/examples/llama-3.1.json";
+  program("explain", name, "--out", out);
+  assert.equal(gnomon.explainPage(name), readFileSync(out, "utf8"));
+  program("show", "rope", "--out", out);
+  same(gnomon.showPage("rope"), readFileSync(out, "utf8"));
+  rmSync(folder, { recursive: true });
+});
 test("a folder, with its weights", () => {
   const folder = "tests/golden/opened/bert";
   for (const name of readdirSync(path.join(ROOT, folder))) gnomon.files.set(`${folder}/${name}`, readFileSync(path.join(ROOT, folder, name)));
@@ -99,6 +113,8 @@ test("an error has its parts", () => {
   assert.throws(() => gnomon.show("ROPE"), { name: "GnomonError", kind: "usage", found: "ROPE", suggestions: ["rope"] });
   assert.throws(() => gnomon.show("rope", { hedas: 4 }), { kind: "usage", message: /unknown setting 'hedas': did you mean 'heads'/ });
   assert.throws(() => gnomon.show("rope", { length: 2.5 }), { message: /length: found 2.5; a whole number is needed/ });
+  assert.throws(() => gnomon.show("rope", { length: 200000 }), { message: "length: found 200000, allowed are 1 to 131072" });
+  assert.throws(() => gnomon.show("fourier(features=4096)", { dim: 1024, length: 2048 }), { kind: "usage", message: /reduce dim, length or an option/ });
   assert.equal(said(() => gnomon.explain("missing.json")), program("explain", "--json", "missing.json"));
 });
 
