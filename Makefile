@@ -57,7 +57,7 @@ wasm: $(DIST_VENV)  ## gnomon.wasm and gnomon.js, to use in a page or in Node, i
 	scripts/install-deps --wasm
 	build/dist-venv/bin/python scripts/dist wasm
 
-web: wasm release  ## pages that run gnomon in a browser, one file each, into build/web
+web: wasm release $(KING_JAMES)  ## pages that run gnomon in a browser, one file each, into build/web
 	scripts/web
 
 test-wasm: web build $(VENV)  ## laws and golden vectors of the core in Node, gnomon.wasm beside the program, the pages in a browser

@@ -72,14 +72,29 @@ class Gnomon {
   showPage(spec, settings = {}) {
     return this.#call("show_page", spec, JSON.stringify(settings));
   }
-  // Begins to train a small model on bytes, and returns its number of parameters. settings: layers (2), width (64), heads (4), length
-  // (128), batch (4), steps (500), rate (0.003), seed (1). There is one training at a time.
-  train(spec, settings = {}) {
-    return Number(this.#call("train", spec, JSON.stringify(settings)));
+  // Begins to train a small model on the text of a file, as a run of `gnomon study` does. There is one training at a time. settings:
+  // layers (2), width (64), heads (4), length (128), batch (4), steps (500), rate (0.003), seed (1), windows (64; held out, for
+  // evaluate). Returns { spec, parameters, steps, windows_end, text }: where positions end, or null, and sentences about the text.
+  train(spec, path, settings = {}) {
+    return JSON.parse(this.#call("train", spec, path, JSON.stringify(settings)));
   }
-  // One step on `batch` windows of length + 1 bytes, one after the other. Returns the loss before it in nats for each byte.
-  step(windows) {
-    return Number(this.#call("step", windows));
+  // One step. Returns { step, loss, rate, not_finite }: its number, the loss before it in nats for each byte, its learning rate, and
+  // what was not finite, which ends a training.
+  step() {
+    return JSON.parse(this.#call("step"));
+  }
+  // The mean loss of windows that training does not see; null if it is not finite.
+  heldOut() {
+    return JSON.parse(this.#call("held_out"));
+  }
+  // Held-out losses in windows `factor` times as long as in training: { factor, tokens, nats, whole, by_position }. `nats` is of the
+  // last bytes of a window, the same at every length; null where positions have ended.
+  evaluate(factor = 1) {
+    return JSON.parse(this.#call("evaluate", JSON.stringify({ factor })));
+  }
+  // What the model writes after a prompt. settings: bytes (100), temperature (0.8), seed (1).
+  sample(prompt, settings = {}) {
+    return JSON.parse(this.#call("sample", prompt, JSON.stringify(settings)));
   }
 
   #call(name, ...values) {

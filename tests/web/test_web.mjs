@@ -118,17 +118,73 @@ test("an error has its parts", () => {
   assert.equal(said(() => gnomon.explain("missing.json")), program("explain", "--json", "missing.json"));
 });
 
-test("a small model learns, and what is wrong is said", () => {
-  assert.throws(() => gnomon.step(new Uint8Array(4)), { message: "step: no training has begun" });
-  const text = readFileSync(path.join(ROOT, "DESIGN.md")), batch = 4, length = 64, losses = [];
-  assert(gnomon.train("rope", { layers: 1, width: 32, heads: 2, length, batch, steps: 60, rate: 0.01 }) > 10000);
-  assert.throws(() => gnomon.step(new Uint8Array(4)), { kind: "usage", message: /windows: found 4 bytes/ });
-  for (let step = 0; step < 60; ++step) {
-    const windows = new Uint8Array(batch * (length + 1));
-    for (let b = 0; b < batch; ++b) windows.set(text.subarray((step * batch + b) * 97).subarray(0, length + 1), b * (length + 1));
-    losses.push(gnomon.step(windows));
+// A text that a small model learns something of in a hundred steps.
+const TEXT = readFileSync(path.join(ROOT, "DESIGN.md"));
+const SIZES = { layers: 1, width: 32, heads: 2, length: 32, batch: 2, steps: 100, rate: 0.01, windows: 16 };
+// What `gnomon study` finds with these sizes, by seed: every step is a point of its curve.
+function study(arm) {
+  const folder = mkdtempSync(path.join(tmpdir(), "gnomon-web-"));
+  writeFileSync(path.join(folder, "text.txt"), TEXT);
+  const { length, batch, steps, rate, windows, ...model } = SIZES;
+  const settings = [`study.arms=${arm}`, ...Object.entries({ ...model, length }).map(([name, x]) => `model.${name}=${x}`), `train.steps=${steps}`, `train.batch=${batch}`,
+    `train.learning_rate=${rate}`, `evaluate.windows=${windows}`, `evaluate.points=${steps}`, "tune.seeds=0", "study.seeds=2", "study.budgets=1", "study.workers=1"];
+  const { status, stderr } = spawnSync(GNOMON, ["study", "--text", "text.txt", "--out", "out", ...settings.flatMap((one) => ["--set", one])], { cwd: folder, encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  const runs = readdirSync(path.join(folder, "out/runs")).map((run) => JSON.parse(readFileSync(path.join(folder, "out/runs", run, "result.json"))));
+  rmSync(folder, { recursive: true });
+  return Object.fromEntries(runs.map((run) => [run.seed, run]));
+}
+test("a training is a run of the program", () => {
+  const runs = study("rope"), furthest = { 1: 0, 2: 0 };
+  gnomon.files.set("text.txt", TEXT);
+  for (const seed of [1, 2]) {
+    const about = gnomon.train("rope", "text.txt", { ...SIZES, seed });
+    assert.deepEqual([about.spec, about.parameters, about.steps, about.windows_end], ["rope", runs[seed].parameters, SIZES.steps, null]);
+    for (const [step, training, heldOut] of runs[seed].curve) {
+      const found = gnomon.step();
+      assert(found.step === step && found.rate > 0 && found.not_finite === "");
+      furthest[1] = Math.max(furthest[1], Math.abs(found.loss - runs[1].curve[step - 1][1]) * (seed === 2));
+      furthest[2] = Math.max(furthest[2], Math.abs(found.loss - training), Math.abs(gnomon.heldOut() - heldOut));
+    }
+    for (const { factor, tokens, nats } of runs[seed].by_length) {
+      const found = gnomon.evaluate(factor);
+      assert(found.tokens === tokens && found.by_position.length === tokens && Math.abs(found.nats - nats) < 1e-4);
+    }
+    assert(Math.abs(gnomon.evaluate().whole - runs[seed].nats) < 1e-4);
+    assert.throws(() => gnomon.step(), { message: "step: the training has ended, after 100 steps" });
   }
-  assert(losses[0] > 5 && losses.at(-1) < 3.5, losses);
+  assert(furthest[2] < 1e-4, furthest[2]);
+  assert(furthest[1] > 0.1, "seed 2 is no run of seed 1");
+  assert(runs[1].curve[0][1] > 5 && runs[1].curve.at(-1)[1] < 3.5);
+});
+test("a model writes, and the same random numbers write the same", () => {
+  gnomon.train("rope", "text.txt", SIZES);
+  for (let step = 0; step < SIZES.steps; ++step) gnomon.step();
+  const text = gnomon.sample("The ", { bytes: 80 });
+  assert.equal(gnomon.sample("The ", { bytes: 40 }), text.slice(0, 40));
+  assert.notEqual(gnomon.sample("The ", { bytes: 80, seed: 2 }), text);
+  assert.equal(gnomon.sample("The ", { bytes: 80, temperature: 0, seed: 2 }), gnomon.sample("The ", { bytes: 80, temperature: 0 }));
+  const table = gnomon.train("add(learned, scale=off)", "text.txt", SIZES);
+  assert.equal(table.windows_end, 32);
+  assert.deepEqual(gnomon.evaluate(2), { factor: 2, tokens: 64, nats: null, whole: null, by_position: [] });
+  assert.throws(() => gnomon.sample("The ", { bytes: 80 }), { kind: "usage" });
+});
+test("what is wrong with a training is said", async () => {
+  const fresh = await load(readFileSync(path.join(WEB, "gnomon.wasm")));
+  for (const ask of ["step", "heldOut", "evaluate"]) assert.throws(() => fresh[ask](), { kind: "usage", message: `${ask}: no training has begun` });
+  assert.throws(() => gnomon.train("rope", "missing.txt"), { message: /missing.txt/ });
+  gnomon.files.set("short.txt", "In the beginning");
+  assert.throws(() => gnomon.train("rope", "short.txt"), { kind: "input", message: /^short.txt: the text has 16 bytes; windows of 512 tokens need at least 15420/ });
+  gnomon.files.set("binary.txt", Uint8Array.of(65, 0, 66));
+  assert.throws(() => gnomon.train("rope", "binary.txt"), { message: /binary.txt: byte 1 .*NUL/ });
+  assert.throws(() => gnomon.train("ROPE", "text.txt"), { found: "ROPE", suggestions: ["rope"] });
+  for (const wrong of [{ heads: 3 }, { layers: 0.5 }, { windows: 0 }, { rate: -1 }, { steps: 0 }, { wide: 1 }])
+    assert.throws(() => gnomon.train("rope", "text.txt", wrong), { kind: "usage" }, JSON.stringify(wrong));
+  gnomon.train("rope", "text.txt", { ...SIZES, rate: 1000 });
+  assert.throws(() => gnomon.evaluate(8), { message: /evaluate: found windows of 256 bytes, allowed are 32 to 128/ });
+  let found;
+  do found = gnomon.step(); while (!found.not_finite && found.step < SIZES.steps);
+  assert(found.not_finite && found.loss === null);
 });
 
 test("the examples of docs/javascript.md run", () => {
@@ -137,11 +193,12 @@ test("the examples of docs/javascript.md run", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "gnomon-"));
   for (const name of ["gnomon.js", "gnomon.wasm", "package.json"]) copyFileSync(path.join(WEB, name), path.join(folder, name));
   copyFileSync(path.join(ROOT, "docs/examples/llama-3.1.json"), path.join(folder, "config.json"));
+  copyFileSync(path.join(ROOT, "DESIGN.md"), path.join(folder, "text.txt"));
   const given = 'const file = new (await import("node:buffer")).File(["GGUF"], "model.gguf");\n';  // what a page would have of its reader
-  writeFileSync(path.join(folder, "example.mjs"), `${given}${blocks.join("")}console.log(said.layers.length, gnomon.files.size, loss > 5);\n`);
+  writeFileSync(path.join(folder, "example.mjs"), `${given}${blocks.join("")}console.log(said.layers.length, gnomon.files.size, losses[0] > 5, written.length);\n`);
   const { stdout, stderr } = spawnSync(process.execPath, ["--no-warnings", "example.mjs"], { cwd: folder, encoding: "utf8" });
   rmSync(folder, { recursive: true });
-  assert.equal(stdout, "1 2 true\n", stderr);
+  assert.equal(stdout, "1 3 true 100\n", stderr);
 });
 
 test("the comparison sees a digit and a word", () => {

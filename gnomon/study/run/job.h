@@ -36,7 +36,8 @@ struct Job : RunSettings {
   Keep keep;
 
   Architecture architecture() const;
-  // Every setting and the text's SHA-256, as lines; equal for equal jobs. Throws Error(usage) where the data are missing.
+  const Data& learned() const;  // its data; throws Error(usage) where they are missing
+  // Every setting and the text's SHA-256, as lines; equal for equal jobs. Throws as learned() does.
   std::string print() const;
 };
 

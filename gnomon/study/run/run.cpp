@@ -12,9 +12,9 @@
 #include "gnomon/files/json-inl.h"
 #include "gnomon/files/safetensors.h"
 #include "gnomon/files/sha256.h"
-#include "gnomon/kernels/loss.h"
 #include "gnomon/study/run/curve_json-inl.h"
 #include "gnomon/study/run/learner.h"
+#include "gnomon/study/run/losses.h"
 
 namespace gnomon {
 namespace {
@@ -39,31 +39,6 @@ struct Progress {
   double training_seconds = 0;
 };
 
-// What the curve is of.
-Held watched(const Job& job) {
-  return job.held == Held::test && !job.keep.test_on_the_way ? Held::validation : job.held;
-}
-
-struct Means {
-  explicit Means(std::int64_t n) : sums(std::size_t(n)), counts(std::size_t(n)) {}
-  std::vector<double> sums, counts;
-  void add(std::int64_t at, double x, double weight) {
-    sums[std::size_t(at)] += x, counts[std::size_t(at)] += weight;
-  }
-  std::vector<double> means() const {
-    std::vector<double> all;
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      all.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
-    return all;
-  }
-};
-
-// Mean losses of held-out windows.
-struct Losses {
-  double mean = 0;                            // NaN: nothing was scored
-  std::vector<double> by_position, by_block;  // NaN where nothing was scored
-};
-
 class Run {
  public:
   Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks, Ranks* ranks)
@@ -73,8 +48,7 @@ class Run {
         hooks_(hooks),
         learner_(job, ranks),
         trainer_(learner_.trainer),
-        curve_windows_(
-            held_out(job, job.model.length, std::min(job.windows, job.keep.windows), watched(job))) {}
+        curve_windows_(curve_windows(job)) {}
 
   std::optional<RunResult> perform() {
     try {
@@ -174,35 +148,8 @@ class Run {
 
   // --- Evaluation
 
-  // Of the last `score` positions of these windows.
   Losses losses_over(const Sample& windows, std::int64_t score) {
-    const std::int64_t T = windows.T, count = windows.count(),
-                       at_once = std::max<std::int64_t>(
-                           1, job_.train.batch / job_.train.shards * job_.model.length / T);
-    Means by_position(T), by_block(std::min(count, kBlocks)), all(1);
-    for (std::int64_t first = 0; first < count; first += at_once) {
-      const std::int64_t B = std::min(at_once, count - first);
-      Tokens tokens = windows.tokens(first, B);
-      std::vector<std::int32_t> targets(tokens.targets.begin(), tokens.targets.end());
-      for (std::int64_t n = 0; n < B * T; ++n) {
-        if (n % T < T - score) targets[n] = kUnscored;
-      }
-      losses_.resize(B * T);
-      tokens.targets = targets;
-      tokens.draw = std::uint64_t(first),
-      tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
-      tokens.stop = &hooks_.stop;
-      trainer_.session.loss(tokens, trainer_.w, losses_);
-      for (std::int64_t n = 0; n < B * T; ++n) {
-        if (targets[n] == kUnscored) continue;
-        const double bytes = job_.data->bytes(targets[n]);
-        by_position.add(n % T, losses_[n], bytes);
-        by_block.add((first + n / T) * std::int64_t(by_block.sums.size()) / count, losses_[n], bytes);
-      }
-    }
-    for (std::int64_t t = 0; t < T; ++t)
-      all.sums[0] += by_position.sums[t], all.counts[0] += by_position.counts[t];
-    return {all.means()[0], by_position.means(), by_block.means()};
+    return gnomon::losses_over(job_, trainer_, windows, score, hooks_.stop);
   }
 
   // Why it failed; empty: it did not.
@@ -342,7 +289,6 @@ class Run {
   Trainer& trainer_;
   const Sample curve_windows_;
   Progress state_;
-  Floats losses_;
 };
 
 }  // namespace
