@@ -92,6 +92,14 @@ def of_pages():
         yield str(path.relative_to(ROOT)), without_markdown(longest_choice(text) if "essays" in path.parts else text)
 
 
+def of_browser_pages():
+    """(place, text) of each paragraph, caption and label of the pages that run in a browser."""
+    for path in files_like("web/pages/*.html"):
+        body = re.sub(r"<code>.*?</code>", "CODE", path.read_text(), flags=re.S)
+        for found in re.finditer(r"<(p|li|figcaption|td|th|label|summary|h\d)\b[^>]*>(.*?)</\1>", body, re.S):
+            yield f"{path.relative_to(ROOT)} <{found[1]}>", re.sub(r"<[^>]+>", "", found[2])
+
+
 def sentences(text):
     for paragraph in re.split(r"\n\s*\n|:\n", text):
         for sentence in re.split(r"(?<=[.!?])[\"”)]?\s+(?=[\"“‘(\[]?[A-Z0-9_~-])", " ".join(paragraph.split())):
@@ -119,5 +127,6 @@ GROUPS = {
     "strings of the bindings": lambda: of_cpp("python/bindings/*.cpp", "python/bindings/*.h"),
     "docstrings": of_docstrings,
     "installed headers": of_installed_headers,
+    "pages in a browser": of_browser_pages,
     "pages": of_pages,
 }
