@@ -72,6 +72,10 @@ class Gnomon {
   showPage(spec, settings = {}) {
     return this.#call("show_page", spec, JSON.stringify(settings));
   }
+  // What the spec adds to the words at `length` positions from `first` (0) on: rows of dim numbers. Settings as those of show.
+  vectors(spec, settings = {}) {
+    return this.#call("vectors", spec, JSON.stringify(settings));
+  }
   // Begins to train a small model on the text of a file, as a run of `gnomon study` does. There is one training at a time. settings:
   // layers (2), width (64), heads (4), length (128), batch (4), steps (500), rate (0.003), seed (1), windows (64; held out, for
   // evaluate). Returns { spec, parameters, steps, windows_end, text }: where positions end, or null, and sentences about the text.

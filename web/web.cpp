@@ -1,4 +1,5 @@
 // What web/gnomon.js asks of models, files and encodings: the text that the program prints with --json, without the last line's end.
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,32 @@ std::string shown(std::string_view spec, std::string_view settings, bool page) {
         {s, facts(one, shown.shape.length), page ? pages::pictures(one, shown.shape.length) : ""});
   }
   return page ? pages::show_page(shown) : pages::show_json(shown, 1);
+}
+
+// What a spec adds to the words at `length` positions from `first` on, in a model of that many positions: a row of dim numbers
+// for each.
+nlohmann::json vectors(std::string_view written, Settings settings) {
+  const std::int64_t first = whole(settings, "first"), end = first + whole(settings, "length");
+  settings["length"] = double(end);
+  const Spec spec = Spec::parse(written);
+  const Scheme scheme = make_scheme(spec, shape_of(settings));
+  if (!scheme.input)
+    throw Error(Fault::usage,
+                text("spec: found ", written, "; one that adds vectors to the words is needed"));
+  const std::int64_t most = scheme.positions_end().value_or(end);
+  if (first < 0 || end > most)
+    throw Error(Fault::usage, text("first: found ", first, "; the positions ", first, " to ", end - 1,
+                                   " are asked for, and there are 0 to ", most - 1));
+  const Standing standing{*spec.input, scheme.input.get(), ""};
+  pages::check_work(standing, end - first, "");
+  const ShownEncoding added = at_start(standing);
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::int64_t p = first; p < end; ++p) {
+    std::vector<double> row;
+    for (std::int64_t c = 0; c < added.encoding.shape().C; ++c) row.push_back(added.input(double(p), c));
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -113,4 +140,13 @@ GNOMON_WEB(show)(const char* spec, std::size_t spec_size, const char* settings, 
 GNOMON_WEB(show_page)
 (const char* spec, std::size_t spec_size, const char* settings, std::size_t settings_size) {
   return answered([&] { return web::shown({spec, spec_size}, {settings, settings_size}, true); });
+}
+// Vectors that a spec adds to the words.
+GNOMON_WEB(vectors)
+(const char* spec, std::size_t spec_size, const char* settings, std::size_t settings_size) {
+  return answered([&] {
+    web::Settings standard = web::kLookedAt;
+    standard["first"] = 0;
+    return web::vectors({spec, spec_size}, web::settings_of({settings, settings_size}, standard)).dump();
+  });
 }

@@ -109,6 +109,21 @@ for (const spec of ["none", "sinusoidal", "rope+alibi", "concat(sinusoidal, widt
   test(`show ${spec}`, () => same(said(() => gnomon.show(spec)), program("show", spec, "--json")));
 }
 
+test("vectors are what show tells of them", () => {
+  for (const [spec, dim] of [["sinusoidal", 64], ["sinusoidal(layout=halves, amplitude=3)", 48], ["learned", 64]]) {
+    const { head, rows } = ((fact) => ({ head: fact.columns, rows: fact.rows }))(JSON.parse(gnomon.show(spec, { dim })).encodings[0].facts.find((fact) => fact.name === "values"));
+    const all = JSON.parse(gnomon.vectors(spec, { dim })), late = JSON.parse(gnomon.vectors(spec, { dim, first: 63, length: 2 }));
+    assert.equal(all.length, 128);
+    assert(all.every((row) => row.length === dim));
+    for (const { name, values } of rows) assert.deepEqual(head.map((channel) => all[name.split(" ")[1]][channel.split(" ")[1]]), values);
+    assert.deepEqual(late[1], all[64]);
+    assert.notDeepEqual(late[0], all[64]);
+  }
+  assert.throws(() => gnomon.vectors("rope"), { kind: "usage", message: /spec: found rope; one that adds vectors/ });
+  assert.throws(() => gnomon.vectors("learned(length=64)", { first: 1, length: 64 }), { kind: "usage", message: /first: found 1; the positions 1 to 64 are/ });
+  assert.throws(() => gnomon.vectors("sinusoidal", { first: -1 }), { kind: "usage", message: /first: found -1/ });
+});
+
 test("an error has its parts", () => {
   assert.throws(() => gnomon.show("ROPE"), { name: "GnomonError", kind: "usage", found: "ROPE", suggestions: ["rope"] });
   assert.throws(() => gnomon.show("rope", { hedas: 4 }), { kind: "usage", message: /unknown setting 'hedas': did you mean 'heads'/ });
