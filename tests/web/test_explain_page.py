@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from pages import PAGES, ROOT, complaints, fits, open_page, open_web, own_folder, requests, show_as, wait_until  # noqa: F401
-from conftest import gnomon
+from pages import PAGES, ROOT, complaints, fits, gnomon, open_page, open_web, own_folder, requests, show_as, wait_until  # noqa: F401
 
 # The 1,539 configurations whose layers transformers has computed (make_resolver.py): every seventh, and the examples.
 GOLDEN = [case["config"] for case in json.loads((ROOT / "tests/golden/resolver.json").read_text())[::7]]

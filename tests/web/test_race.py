@@ -1,8 +1,6 @@
 """The race in a browser: it trains, draws, pauses, goes on by single steps and ends; and its losses are those of `gnomon study`."""
 
 import json
-import os
-import pathlib
 import re
 import shlex
 
@@ -10,11 +8,9 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from conftest import ROOT, gnomon
-from test_axe import complaints
-from test_report import OVERLAPS, open_page, requests, show_as
+from pages import OVERLAPS, PAGES, ROOT, complaints, gnomon, open_page, own_folder, requests, show_as  # noqa: F401
 
-PAGE = pathlib.Path(os.environ.get("GNOMON_PAGES", ROOT / "build/web")).absolute() / "race.html"
+PAGE = PAGES / "race.html"
 TEXT = ROOT / "build/text/king-james.txt"
 SMALL = {"layers": 1, "width": 32, "heads": 2, "length": 32, "batch": 2, "steps": 60, "rate": 0.01}
 WIDE = "return document.documentElement.scrollWidth"

@@ -1,8 +1,6 @@
 """The page why-add in Chromium: what it says beside what NumPy makes of the definitions."""
 
 import json
-import os
-import pathlib
 import re
 import time
 
@@ -11,11 +9,9 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from test_axe import complaints
-from test_report import LETTERS, OVERLAPS, open_page, requests, show_as
+from pages import LETTERS, OVERLAPS, PAGES, ROOT, complaints, open_page, own_folder, requests, show_as  # noqa: F401
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = pathlib.Path(os.environ.get("GNOMON_PAGES", ROOT / "build/web")).absolute() / "why-add.html"
+PAGE = PAGES / "why-add.html"
 SCREENS = ["plane", "width", "terms", "words", "blocks", "clock"]
 NUMERAL = r"−?\d+\.?\d*(?:e−?\d+)?"
 
@@ -179,18 +175,21 @@ def table():
     """The data file, by what scripts/words says of it."""
     header, rest = (ROOT / "web/pages/data/minilm-words.bin").read_bytes().split(b"\n", 1)
     about = json.loads(header)
-    names, size = about["words"].split(), about["directions"]
-    packed = np.frombuffer(rest[:len(names) * size // 2], np.uint8).reshape(len(names), -1)
-    codes = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(names), size)
-    positions = np.frombuffer(rest[len(names) * size // 2:], np.int8).reshape(len(about["positions"]), size)
-    return {"names": names, "words": (codes - 7.5) * about["word_steps"], "at": about["positions"],
-            "positions": positions * np.array(about["position_steps"]), "about": about}
+    names, size, fine = about["words"].split(), about["directions"], about["fine"]
+    each = fine + (size - fine) // 2
+    rows = np.frombuffer(rest[:len(names) * each], np.uint8).reshape(len(names), each)
+    halves = np.stack([rows[:, fine:] & 15, rows[:, fine:] >> 4], axis=-1).reshape(len(names), size - fine)
+    words = about["word_means"] + np.hstack([rows[:, :fine].view(np.int8), halves - 7.5]) * about["word_steps"]
+    positions = np.frombuffer(rest[len(names) * each:], np.int8).reshape(len(about["positions"]), size) * np.array(about["position_steps"])
+    products, lengths = words @ words.T, np.array(about["word_lengths"])
+    np.fill_diagonal(products, lengths ** 2)
+    return {"names": names, "at": about["positions"], "about": about, "lengths": lengths, "products": products, "with_positions": words @ positions.T}
 
 
 def nearest(table, word, place, loudness):
-    words = table["words"]
-    total = words[table["names"].index(word)] + loudness * table["positions"][table["at"].index(place)]
-    cosines = words @ total / np.linalg.norm(words, axis=1) / np.linalg.norm(total)
+    w, p = table["names"].index(word), table["at"].index(place)
+    cosines = (table["products"][w] + loudness * table["with_positions"][:, p]) / table["lengths"]
+    cosines /= np.sqrt(table["lengths"][w] ** 2 + 2 * loudness * table["with_positions"][w, p] + (loudness * table["about"]["position_lengths"][p]) ** 2)
     order = np.argsort(-cosines)[:6]
     return [table["names"][n] for n in order], cosines[order]
 
@@ -215,8 +214,8 @@ def test_nearest_words(page, table, word, place):
 
 def test_no_word_is_lost_under_its_own_position(page, table):
     """Each of the 2,000, as the page's last sentence of that screen says; ten times as loud, some are."""
-    words, unit = table["words"], table["words"] / np.linalg.norm(table["words"], axis=1, keepdims=True)
-    found = {loudness: [((words + loudness * place) @ unit.T).argmax(1) == np.arange(len(words)) for place in table["positions"]] for loudness in (1, 10)}
+    own = np.arange(2000)
+    found = {loudness: [((table["products"] + loudness * place) / table["lengths"]).argmax(1) == own for place in table["with_positions"].T] for loudness in (1, 10)}
     assert np.all(found[1]) and not np.all(found[10])
     put(page, words_p=5)
     shares = numbers(described(page, "words-shares"))[1::2]
@@ -227,7 +226,7 @@ def test_the_words_are_reduced_as_the_page_says(page, table):
     assert len(table["names"]) == 2000 and len(set(table["names"])) == 2000
     assert table["about"]["about"]["license"] == "Apache-2.0"
     assert f"{100 * table['about']['kept']['nearest']:.0f} % of the words keep" in said(page, "words-note")
-    assert (ROOT / "web/pages/data/minilm-words.bin").stat().st_size < 310_000
+    assert (ROOT / "web/pages/data/minilm-words.bin").stat().st_size < 320_000
 
 
 def test_a_word_that_is_not_there(page):

@@ -3,17 +3,20 @@ const HEARD = [1, 3, 10], LOUDEST = 40, LOUDNESSES = Array.from({length: 81}, (_
 
 function wordsIn(bytes) {
   const until = bytes.indexOf(10), header = JSON.parse(new TextDecoder().decode(bytes.subarray(0, until))), size = header.directions;
-  const names = header.words.split(' '), codes = bytes.subarray(until + 1, until + 1 + names.length * size / 2);
+  const names = header.words.split(' '), fine = header.fine, each = fine + (size - fine) / 2, signed = new Int8Array(bytes.buffer, bytes.byteOffset + until + 1);
   const table = names.map((_, w) => Float64Array.from({length: size}, (_, c) => {
-    const both = codes[(w * size + c) >> 1];
-    return ((c & 1 ? both >> 4 : both & 15) - 7.5) * header.word_steps[c];
+    const both = bytes[until + 1 + w * each + fine + ((c - fine) >> 1)], code = c < fine ? signed[w * each + c] : (c & 1 ? both >> 4 : both & 15) - 7.5;
+    return header.word_means[c] + code * header.word_steps[c];
   }));
-  const signed = new Int8Array(bytes.slice(until + 1 + codes.length).buffer);
-  const places = header.positions.map((_, p) => Float64Array.from({length: size}, (_, c) => signed[p * size + c] * header.position_steps[c]));
-  return {names, table, lengths: table.map(lengthOf), places, positions: header.positions, kept: header.kept};
+  const places = header.positions.map((_, p) => Float64Array.from({length: size}, (_, c) => signed[names.length * each + p * size + c] * header.position_steps[c]));
+  return {names, table, lengths: header.word_lengths, places, placeLengths: header.position_lengths, positions: header.positions, kept: header.kept};
 }
-// The dot products of a vector with all words.
-const products = ({table}, one) => Float64Array.from(table, word => dot(word, one));
+// The dot products of a vector with all words; that of word w with itself is known exactly.
+function products({table, lengths}, one, w) {
+  const all = Float64Array.from(table, word => dot(word, one));
+  if (w !== undefined) all[w] = lengths[w] ** 2;
+  return all;
+}
 // Words by their cosine with x + loudness·e, the nearest first; of x and e the dot products are known.
 function nearestTo({lengths}, xs, es, loudness, count) {
   const scores = xs.map((product, n) => (product + loudness * es[n]) / lengths[n]);
@@ -31,16 +34,17 @@ function lostAt({lengths}, w, xs, es) {
 }
 
 async function wordsScreen() {
-  const data = wordsIn(await unpacked('minilm-words')), {names, table, places, positions, kept} = data;
+  const data = wordsIn(await unpacked('minilm-words')), {names, table, lengths, places, placeLengths, positions, kept} = data;
   byId('words-all').append(...names.map(name => element('option', {value: name})));
   const asked = Array.from({length: 200}, (_, n) => 10 * n), ofAsked = [];  // each tenth word, and its products when they are needed
   const ofPlaces = places.map(place => products(data, place)), input = byId('words-x');
   let chosen = names.indexOf('dog');
   const p = slider('words-p', n => String(positions[n]), show), curves = new Map();
   function show() {
-    const xs = products(data, table[chosen]), es = ofPlaces[p.value], e = places[p.value], x = table[chosen];
-    for (const loudness of HEARD) drawNearest(data, chosen, nearestTo(data, xs, es, loudness, 6), loudness, lengthOf(plus(x, e, loudness)));
-    const lost = lostAt(data, chosen, xs, es), ratio = lengthOf(e) / lengthOf(x), name = `“${names[chosen]}”`;
+    const xs = products(data, table[chosen], chosen), es = ofPlaces[p.value], x = lengths[chosen], e = placeLengths[p.value];
+    const long = loudness => Math.sqrt(x * x + 2 * loudness * es[chosen] + loudness * loudness * e * e);  // the sum
+    for (const loudness of HEARD) drawNearest(data, chosen, nearestTo(data, xs, es, loudness, 6), loudness, long(loudness));
+    const lost = lostAt(data, chosen, xs, es), ratio = e / x, name = `“${names[chosen]}”`;
     byId('words-now').textContent = `At position ${positions[p.value]} the position's vector is ${number(ratio)} times as long as that of ${name}. `
       + (lost.at < LOUDEST ? `From ×${number(lost.at, 1)} on ${name} is lost: “${names[lost.n]}” is nearer.` : `${name} is found even at ×${LOUDEST}.`)
       + (positions[p.value] ? '' : ' Position 0 is special: in MiniLM it always has the token [CLS], and its vector is long.');
@@ -48,7 +52,7 @@ async function wordsScreen() {
     drawLost(curves.get(p.value), lost.at);
   }
   function sharesFound(place) {
-    asked.forEach((w, n) => { ofAsked[n] ??= products(data, table[w]); });
+    asked.forEach((w, n) => { ofAsked[n] ??= products(data, table[w], w); });
     const lost = asked.map((w, n) => lostAt(data, w, ofAsked[n], ofPlaces[place]).at);
     return LOUDNESSES.map(loudness => lost.filter(at => at > loudness).length / lost.length);
   }
@@ -67,7 +71,7 @@ async function wordsScreen() {
     }
   });
   byId('words-note').textContent = `Of MiniLM's vocabulary here are ${names.length.toLocaleString('en')} words, the most frequent that are whole. Their vectors are reduced from 384 directions to ${table[0].length}, `
-    + `and to four bits a number. ${percent(kept.nearest)} of the words keep their nearest word. The curve asks each tenth word. Licence of the model: Apache-2.0.`;
+    + `and to four bits a number for most. ${percent(kept.nearest)} of the words keep their nearest word. Of the sums at ×10, ${percent(kept.of_sums_times_10)} do. The curve asks each tenth word. Licence of the model: Apache-2.0.`;
   show();
   open('words');
 }
