@@ -364,3 +364,10 @@ def test_no_error_and_no_request(page):
     assert requests(page) == []
     page.execute_script("console.error('so errors are seen')")
     assert len(page.get_log("browser")) == 1
+
+
+def test_what_was_measured_stands_in_the_essay_or_the_evidence():
+    """Whole numbers are widths and counts; the others are results, of which no two pages may differ."""
+    known = " ".join((ROOT / f"docs/{name}.md").read_text() for name in ("why-add", "evidence"))
+    results = [x for said in re.findall(r'<p class="seen">(.*?)</p>', PAGE.read_text(), re.S) for x in re.findall(r"−?\d[\d,]*\.\d+|\de-\d+", said)]
+    assert len(results) > 20 and [x for x in results if not re.search(rf"(?<![\d.]){re.escape(x)}(?!\d)", known)] == []

@@ -42,7 +42,8 @@ function shape(name, attributes = {}, ...content) {
 const line = (kind, [x1, y1], [x2, y2]) => shape('line', {class: kind, x1, y1, x2, y2});
 const words = (text, x, y, more = {}) => shape('text', {x, y, ...more}, text);
 const middle = {'text-anchor': 'middle'}, end = {'text-anchor': 'end'};
-const bar = (kind, x, y, width, height) => shape('rect', {class: `${kind} flat`, x: Math.min(x, x + width), y: Math.min(y, y + height), width: Math.abs(width), height: Math.abs(height)});
+const bar = (kind, x, y, width, height) => shape('rect',
+    {class: `${kind} flat`, x: Math.min(x, x + width), y: Math.min(y, y + height), width: Math.abs(width), height: Math.abs(height)});
 const curve = (kind, points) => shape('path', {class: `${kind} curve`, d: `M${points.map(point => point.map(tenth).join(' ')).join('L')}`});
 function arrow(kind, from, to) {
   const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), wing = turn => [to[0] - 9 * Math.cos(angle + turn), to[1] - 9 * Math.sin(angle + turn)];
@@ -97,11 +98,13 @@ async function planeScreen() {
     // A name stands beside the middle of its arrow, outside the parallelogram.
     const side = e[0] * x[1] > e[1] * x[0] ? 1 : -1;
     const name = (kind, text, from, to, turn) => {
-      const [px, py] = at([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]), [dx, dy] = [to[0] - from[0], to[1] - from[1]], far = 14 * turn / (Math.hypot(dx, dy) || 1);
+      const [px, py] = at([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]), [dx, dy] = [to[0] - from[0], to[1] - from[1]],
+          far = 14 * turn / (Math.hypot(dx, dy) || 1);
       return words(text, px - far * dy, py - far * dx + 4, {class: kind, ...middle});
     };
     const [sx, sy] = at(sum), [ox, oy] = at(other);
-    draw('plane-arrows', 'A word, a position, and their sum in the plane', `x is ${vector(x)}, e is ${vector(e)}, x + e is ${vector(sum)}. Small dots: the same word at 12 positions, and another word at them.`,
+    draw('plane-arrows', 'A word, a position, and their sum in the plane',
+        `x is ${vector(x)}, e is ${vector(e)}, x + e is ${vector(sum)}. Small dots: the same word at 12 positions, and another word at them.`,
       grid, line('axis', at([-4, 0]), at([4, 0])), line('axis', at([0, -4]), at([0, 4])),
       cloud('y', other), words('another word', ox, oy + 4, {class: 'y', ...middle}), cloud('s', x, controls.p.value),
       line('dash x', at(e), at(sum)), arrow('e', at(x), at(sum)), arrow('e faint', zero, at(e)), arrow('x', zero, at(x)), arrow('s', zero, at(sum)),
@@ -112,7 +115,8 @@ async function planeScreen() {
     handle.setAttribute('aria-valuenow', x[0]);
     handle.setAttribute('aria-valuetext', `${number1(x[0])} and ${number1(x[1])}`);
     planeBars(x, e, sum);
-    const nearest = places.flatMap((one, n) => places.map((two, m) => ({n, m, far: lengthOf(plus(plus(x, one), plus(other, two), -1))}))).reduce((a, b) => (b.far < a.far ? b : a));
+    const nearest = places.flatMap((one, n) => places.map((two, m) => ({n, m, far: lengthOf(plus(plus(x, one), plus(other, two), -1))})))
+        .reduce((a, b) => (b.far < a.far ? b : a));
     byId('plane-now').textContent = `x + e = ${vector(x)} + ${vector(e)} = ${vector(sum)}. ` + (nearest.far < .3
       ? `The clouds meet: the word at position ${nearest.n} is hardly told from the other word at position ${nearest.m}.`
       : `The two clouds are ${number(nearest.far, 1)} apart, so the sum tells the words apart.`);
@@ -144,7 +148,8 @@ async function planeScreen() {
 }
 function planeBars(x, e, sum) {
   const base = 112, UNIT = 19, groups = [['x', 'x', x], ['e', '+ e', e], ['s', '= x + e', sum]];
-  draw('plane-bars', 'The same as bars, channel by channel', `Each number of x plus that of e is that of x + e: ${vector(sum)}.`, words('each pair: the first and the second channel', 20, 14, {class: 'label'}), line('axis', [10, base], [330, base]),
+  draw('plane-bars', 'The same as bars, channel by channel', `Each number of x plus that of e is that of x + e: ${vector(sum)}.`,
+      words('each pair: the first and the second channel', 20, 14, {class: 'label'}), line('axis', [10, base], [330, base]),
     groups.map(([kind, name, values], n) => {
       const left = 25 + 108 * n;
       return [words(name, left + 37, 222, {class: kind, ...middle}), values.map((value, channel) => [
@@ -201,14 +206,16 @@ function drawAngles({dim, wp}) {
   draw('width-angles', `Angles between words and positions in ${dim} channels`, `In the mean ${number(off, 1)}° off a right angle.`,
     words('how many pairs have which angle', left, 14, {class: 'label'}),
     counts.map((count, n) => bar('s', left + n * wide + .5, base, wide - 1, -150 * count / most)), line('axis', [left, base], [320, base]),
-    [0, 45, 90, 135, 180].map(angle => words(`${angle}°`, left + angle / 180 * 300, base + 16, middle)), words('angle of a word and a position', 170, 215, {class: 'label', ...middle}));
+    [0, 45, 90, 135, 180].map(angle => words(`${angle}°`, left + angle / 180 * 300, base + 16, middle)),
+        words('angle of a word and a position', 170, 215, {class: 'label', ...middle}));
   return off;
 }
 function drawShares(read, chosen) {
   const at = (n, share) => [46 + 27 * n, 180 - 150 * share], points = kind => read.map((one, n) => at(n, one[kind]));
   // Names stand apart where lines end together.
   const ends = [at(8, read[8].word)[1] + 4, at(8, read[8].place)[1] + 4], close = Math.abs(ends[0] - ends[1]) < 14, up = ends[0] <= ends[1] ? -1 : 1;
-  draw('width-shares', 'What is read right out of the sum, by width', read.map((one, n) => `${WIDTHS[n]}: word ${percent(one.word)}, position ${percent(one.place)}`).join('; '),
+  draw('width-shares', 'What is read right out of the sum, by width',
+      read.map((one, n) => `${WIDTHS[n]}: word ${percent(one.word)}, position ${percent(one.place)}`).join('; '),
     words('share of the sums that is read right', 8, 14, {class: 'label'}),
     [0, .5, 1].map(share => [line('grid', at(0, share), at(8, share)), words(percent(share), 40, at(0, share)[1] + 4, end)]),
     WIDTHS.map((width, n) => words(String(width), at(n, 0)[0], 196, middle)), words('width of the model', 154, 215, {class: 'label', ...middle}),
@@ -233,7 +240,8 @@ async function termsScreen() {
   open('terms');
 }
 function drawTerms(terms, all) {
-  const zero = 80, UNIT = 4.6, rows = [['x', 'x·y: word to word'], ['y', 'x·f: word to position'], ['y', 'e·y: position to word'], ['e', 'e·f: position to position'], ['s', 'all together']];
+  const zero = 80, UNIT = 4.6, rows = [['x', 'x·y: word to word'], ['y', 'x·f: word to position'], ['y', 'e·y: position to word'],
+      ['e', 'e·f: position to position'], ['s', 'all together']];
   draw('terms-bars', 'The four terms of the product', rows.map(([, name], n) => `${name} ${number([...terms, all][n], 1)}`).join('; '),
     line('axis', [zero, 0], [zero, 250]), [...terms, all].map((value, n) => [
       words(rows[n][1], zero + 4, 50 * n + 15), bar(rows[n][0], zero, 50 * n + 20, UNIT * value, 20),
