@@ -27,7 +27,7 @@ struct ShowOptions {
   std::string spec, out;
   std::optional<long long> dim, head_dim;  // 16 a head
   std::optional<long long> heads;          // not given: heads_of()
-  long long length = 128;
+  long long length = 128, first = 0;
   bool bidirectional = false, json = false, plan = false;
 };
 int show(const ShowOptions& options);

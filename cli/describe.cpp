@@ -63,6 +63,8 @@ void describe_show(CLI::App& app, ShowOptions& o) {
   app.add_option("--heads", o.heads, "attention heads; by default 4, or fewer that divide --dim");
   app.add_option("--head-dim", o.head_dim, "channels per head, instead of --dim");
   app.add_option("--length", o.length, "number of tokens")->capture_default_str();
+  app.add_option("--first", o.first, "with --out: the first position and distance of pictures")
+      ->capture_default_str();
   app.add_flag("--bidirectional", o.bidirectional, "without a causal mask");
   app.add_option("--out", o.out, "write a page with pictures to this file")->type_name("FILE");
   app.add_flag("--plan", o.plan,
@@ -73,7 +75,7 @@ void describe_show(CLI::App& app, ShowOptions& o) {
       "  gnomon show sinusoidal --dim 16\n"
       "  gnomon show 'sinusoidal(layout=halves)' --dim 512 --out page.html\n"
       "  gnomon show alibi --heads 12\n"
-      "  gnomon show yarn --heads 8 --head-dim 64 --length 4096\n"
+      "  gnomon show yarn --head-dim 64 --first 1000000 --out far.html\n"
       "  gnomon show rope+alibi --plan");
 }
 

@@ -118,18 +118,17 @@ int show_plans(const Spec& spec, const Shape& shape, const Scheme& scheme) {
 }  // namespace
 
 int show(const ShowOptions& o) {
-  pages::Shown shown{Spec::parse(o.spec), shape_of(o), {}};
+  pages::Shown shown{Spec::parse(o.spec), shape_of(o), o.first};
+  pages::check_first(o.first, "--");
   const Scheme scheme = make_scheme(shown.spec, shown.shape);
   if (o.plan) return show_plans(shown.spec, shown.shape, scheme);
   const auto standing = encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size()));
   if (!o.json) print_head(shown.spec, shown.shape);
   for (const Standing& s : standing) pages::check_work(s, o.length, "--");
   for (const Standing& s : standing) {
-    const ShownEncoding one = at_start(s);
     {
       const Waiting waiting(s.named.name);
-      shown.encodings.push_back(
-          {s, facts(one, o.length), o.out.empty() ? "" : pages::pictures(one, o.length)});
+      pages::look_at(shown, s, !o.out.empty());
     }
     if (!o.json) print(shown.encodings.back());
   }

@@ -64,7 +64,16 @@ class Gnomon {
   encoding(name) {
     return this.#call("encoding", name);
   }
-  // settings: dim (64), heads (4), length (128), causal (1), as the options of `gnomon show`.
+  // The ways of joining word and position.
+  combinations() {
+    return this.#call("combinations");
+  }
+  // What a spec consists of.
+  spec(spec) {
+    return this.#call("spec", spec);
+  }
+  // settings: dim (64), heads (4), length (128), causal (1), first (0), as the options of `gnomon show`. compared (20000): positions
+  // whose vectors are compared with that of position 0. work (4e10): of more numbers for one encoding, an error is thrown.
   show(spec, settings = {}) {
     return this.#call("show", spec, JSON.stringify(settings));
   }

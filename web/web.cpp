@@ -13,7 +13,6 @@
 #include "gnomon/pages/explain.h"
 #include "gnomon/pages/extend.h"
 #include "gnomon/pages/lint.h"
-#include "gnomon/pages/portrait.h"
 #include "gnomon/pages/show.h"
 #include "web/answer.h"
 
@@ -30,16 +29,23 @@ Shape shape_of(const Settings& s) {
   pages::check_shown(shape, "");
   return shape.check();
 }
-const Settings kLookedAt{{"dim", 64}, {"heads", 4}, {"length", 128}, {"causal", 1}};
+const Settings kLookedAt{{"dim", 64},
+                         {"heads", 4},
+                         {"length", 128},
+                         {"causal", 1},
+                         {"first", 0},
+                         {"compared", kMostCompared},
+                         {"work", pages::kMostWork}};
 // JSON, or a page with pictures. What is shown points into its scheme.
-std::string shown(std::string_view spec, std::string_view settings, bool page) {
-  pages::Shown shown{Spec::parse(spec), shape_of(settings_of(settings, kLookedAt)), {}};
+std::string shown(std::string_view spec, std::string_view given, bool page) {
+  const Settings settings = settings_of(given, kLookedAt);
+  pages::Shown shown{Spec::parse(spec), shape_of(settings), whole(settings, "first"),
+                     whole(settings, "compared"), settings.find("work")->second};
+  pages::check_first(shown.first, "");
   const Scheme scheme = make_scheme(shown.spec, shown.shape);
   for (const Standing& s : encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size()))) {
-    pages::check_work(s, shown.shape.length, "");
-    const ShownEncoding one = at_start(s);
-    shown.encodings.push_back(
-        {s, facts(one, shown.shape.length), page ? pages::pictures(one, shown.shape.length) : ""});
+    pages::check_work(s, shown.shape.length, "", shown.most_work, shown.most_compared);
+    pages::look_at(shown, s, page);
   }
   return page ? pages::show_page(shown) : pages::show_json(shown, 1);
 }
@@ -126,6 +132,11 @@ GNOMON_WEB(extend)
   });
 }
 
+// What a spec consists of.
+GNOMON_WEB(spec)(const char* spec, std::size_t spec_size) {
+  return answered([&] { return pages::spec_json(Spec::parse({spec, spec_size})); });
+}
+GNOMON_WEB(combinations)() { return answered(pages::combinations_json); }
 // Encodings that `words` find; all of them if it is empty.
 GNOMON_WEB(encodings)(const char* words, std::size_t words_size) {
   return answered([&] { return pages::encodings_json(search_encodings({words, words_size})); });
@@ -145,8 +156,7 @@ GNOMON_WEB(show_page)
 GNOMON_WEB(vectors)
 (const char* spec, std::size_t spec_size, const char* settings, std::size_t settings_size) {
   return answered([&] {
-    web::Settings standard = web::kLookedAt;
-    standard["first"] = 0;
-    return web::vectors({spec, spec_size}, web::settings_of({settings, settings_size}, standard)).dump();
+    return web::vectors({spec, spec_size}, web::settings_of({settings, settings_size}, web::kLookedAt))
+        .dump();
   });
 }

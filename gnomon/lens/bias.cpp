@@ -62,13 +62,23 @@ bool reads_rows(const ShownEncoding& s) {
   return !same(logit(without), logit(with));
 }
 
+// The key and what stands before it, and the tokens at these distances from it.
+Placement Bias::place() const {
+  if (!first_) return Placement::consecutive(0, tokens_ + key_);
+  std::vector<double> positions;
+  for (std::int64_t p = 0; p <= key_; ++p) positions.push_back(double(p));
+  for (std::int64_t t = 0; t < tokens_; ++t) positions.push_back(double(key_ + first_ + t));
+  return Placement::of(std::move(positions));
+}
+
 // Those that treat position 0 apart (TUPE) are shown with the key beside it.
-Bias::Bias(const ShownEncoding& s, std::int64_t length)
+Bias::Bias(const ShownEncoding& s, std::int64_t length, std::int64_t first)
     : sitter_(s),
       reads_words_(by_content()),
       key_(length > kFew && by_place()),
+      first_(reads_words_ ? 0 : first),
       tokens_(std::min(length - key_, reads_words_ ? std::int64_t{256} : length)),
-      silent_(s.encoding, Placement::consecutive(0, tokens_ + key_)),
+      silent_(s.encoding, place()),
       definition_(s.encoding, silent_.scene(s.w)),
       by_content_only_(reads_words_ && flat()) {}
 
@@ -95,14 +105,15 @@ bool Bias::by_place() const {
 }
 
 double Bias::at(std::int64_t head, std::int64_t delta) const {
-  const std::int64_t far = key_ + std::abs(delta), i = delta < 0 ? key_ : far, j = delta < 0 ? far : key_;
+  const std::int64_t far = key_ + std::abs(delta) - (first_ ? first_ - 1 : 0), i = delta < 0 ? key_ : far,
+                     j = delta < 0 ? far : key_;
   const double added = definition_.ln_weight(head, i, j);
   return std::isfinite(added) ? added : std::nan("");
 }
 
 bool Bias::flat() const {
   for (std::int64_t h = 0; h < sitter_.encoding.shape().H; ++h) {
-    for (std::int64_t delta = 2; delta < tokens_; delta *= 2) {
+    for (std::int64_t delta = 2; delta < tokens_; delta *= 2) {  // first_ is 0: it reads words
       if (!same(at(h, 1), at(h, delta))) return false;
     }
   }

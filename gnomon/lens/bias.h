@@ -28,10 +28,12 @@ bool reads_rows(const ShownEncoding& shown);
 // that encodings which count or gate the tokens between query and key find them there.
 class Bias {
  public:
-  Bias(const ShownEncoding& shown, std::int64_t length);
+  // Of distances from `first` on, if it is above 0: then no tokens stand between, and the query stands after the key.
+  Bias(const ShownEncoding& shown, std::int64_t length, std::int64_t first = 0);
 
-  // Distances are less than this: for those that read the tokens between, their cost grows with its square.
+  // So many distances: for those that read the tokens between, their cost grows with its square, and they begin at 0.
   std::int64_t tokens() const { return tokens_; }
+  std::int64_t first() const { return first_; }
   double at(std::int64_t head, std::int64_t delta) const;  // NaN: the query does not see the key
   // true: nothing is known without the words; what is added without them is the same at every distance.
   bool by_content_only() const { return by_content_only_; }
@@ -41,12 +43,13 @@ class Bias {
  private:
   bool by_content() const;
   bool by_place() const;
+  Placement place() const;
   bool flat() const;
 
   const ShownEncoding& sitter_;
   const bool reads_words_;
   const std::int64_t key_;  // where it stands; the query stands at the end of the distance
-  const std::int64_t tokens_;
+  const std::int64_t first_, tokens_;
   const Silent silent_;
   const Definition definition_;  // of it
   const bool by_content_only_;

@@ -57,10 +57,10 @@ namespace {
 // costs as much as some thirty; what has parameters and no table may read them all.
 double input_cost(const Encoding& e) { return e.positions_end() ? 32 : 32 + double(e.param_count()); }
 
-// Positions whose vectors are compared with that of position 0: 20,000 where that is a matter of a second.
-std::int64_t compared(const Encoding& e) {
+// Positions whose vectors are compared with that of position 0: so many where that is a matter of a second.
+std::int64_t compared(const Encoding& e, std::int64_t most) {
   const double affordable = 6.5e8 / (input_cost(e) * double(e.shape().C));
-  return std::int64_t(std::clamp(affordable, 128.0, 20000.0));
+  return std::min(most, std::int64_t(std::clamp(affordable, 128.0, double(kMostCompared))));
 }
 
 std::vector<double> vector_at(const ShownEncoding& s, double position) {
@@ -74,7 +74,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-void input_facts(const ShownEncoding& s, std::vector<Fact>& out) {
+void input_facts(const ShownEncoding& s, std::int64_t most_compared, std::vector<Fact>& out) {
   const std::int64_t C = s.encoding.shape().C,
                      end = s.encoding.positions_end().value_or(std::int64_t{1} << 40);
   const auto there = [&](double p) { return p < double(end); };
@@ -122,7 +122,7 @@ void input_facts(const ShownEncoding& s, std::vector<Fact>& out) {
   if (!kernel.rows.empty()) out.push_back(kernel);
 
   Fact distances{"distances", "Distance of the vectors of positions 0 and k", {"distance", "at k"}, {}, 6};
-  const std::int64_t last = std::min(compared(s.encoding), end - 1);
+  const std::int64_t last = std::min(compared(s.encoding, most_compared), end - 1);
   std::vector<double> squares(std::size_t(std::max<std::int64_t>(last, 0)));
   parallel_for(last, [&](std::int64_t n) {
     for (std::int64_t c = 0; c < C; ++c) {
@@ -195,19 +195,19 @@ std::vector<std::int64_t> heads_told(std::int64_t H) {
   return heads;
 }
 
-double work(const Encoding& e, unsigned acts, std::int64_t length) {
+double work(const Encoding& e, unsigned acts, std::int64_t length, std::int64_t most_compared) {
   const Shape& s = e.shape();
   const double D = double(s.D), logit = 32 * D + double(e.param_count()) / double(s.H);
   double all = 0;
-  if (acts & kInput) all += double(s.C) * input_cost(e) * double(length + compared(e));
+  if (acts & kInput) all += double(s.C) * input_cost(e) * double(length + compared(e, most_compared));
   if (acts & (kQk | kCross)) all += D * double(channel_tokens(length)) * logit;
   if (acts & (kLogits | kRows)) all += 8 * double(length) * logit;
   return all;
 }
 
-std::vector<Fact> facts(const ShownEncoding& s, std::int64_t length) {
+std::vector<Fact> facts(const ShownEncoding& s, std::int64_t length, std::int64_t most_compared) {
   std::vector<Fact> out;
-  if (s.acts & kInput) input_facts(s, out);
+  if (s.acts & kInput) input_facts(s, most_compared, out);
   frequency_facts(s, length, out);
   if (s.acts & (kLogits | kRows)) bias_facts(s, length, out);
   return out;

@@ -43,14 +43,18 @@ struct Fact {
   int digits;
   std::string note = {};  // instead of rows: why there are none
 };
-std::vector<Fact> facts(const ShownEncoding& shown, std::int64_t length);
+// The most positions whose vectors are compared with that of position 0.
+inline constexpr std::int64_t kMostCompared = 20000;
+std::vector<Fact> facts(const ShownEncoding& shown, std::int64_t length,
+                        std::int64_t most_compared = kMostCompared);
 
 // Heads that a table and a picture tell of: all, or of more than kMostHeadsTold as many, evenly spread from the first to the last.
 inline constexpr std::int64_t kMostHeadsTold = 32;
 std::vector<std::int64_t> heads_told(std::int64_t H);
 
 // About how many numbers the definition reads for the facts and pictures of an encoding.
-double work(const Encoding& encoding, unsigned acts, std::int64_t length);
+double work(const Encoding& encoding, unsigned acts, std::int64_t length,
+            std::int64_t most_compared = kMostCompared);
 // The longest context for which single channels are shown.
 std::int64_t channel_tokens(std::int64_t length);
 // What is said in place of numbers that are not known without the words.

@@ -22,7 +22,7 @@ Json options_json(const std::vector<OptionSpec>& options) {
   for (const auto& o : options) {
     Json j{{"name", o.name}, {"help", o.help}, {"standard", o.standard}};
     if (o.words.empty()) {
-      j["least"] = o.least, j["most"] = o.most, j["whole"] = o.whole;
+      j["least"] = o.least, j["most"] = o.most, j["whole"] = o.whole, j["list"] = o.list;
     } else {
       j["words"] = o.words;
     }
@@ -45,6 +45,15 @@ Json entry_json(const Entry& e) {
           {"pitfall", e.pitfall},
           {"options", options_json(e.options)}};
 }
+Json entry_json(const CombinationEntry& c) {
+  return {{"name", c.name},
+          {"aliases", c.aliases},
+          {"title", c.title},
+          {"formula", c.formula},
+          {"paper", c.paper},
+          {"needs_position", c.needs_position},
+          {"options", options_json(c.options)}};
+}
 
 }  // namespace
 
@@ -54,14 +63,14 @@ std::string encodings_json(const std::vector<const Entry*>& entries) {
   return all.dump(1);
 }
 
+std::string combinations_json() {
+  Json all = Json::array();
+  for (const CombinationEntry* c : combinations()) all.push_back(entry_json(*c));
+  return all.dump(1);
+}
+
 std::string encoding_json(std::string_view name) {
-  if (const CombinationEntry* c = find_combination(name))
-    return Json{{"name", c->name},
-                {"aliases", c->aliases},
-                {"title", c->title},
-                {"paper", c->paper},
-                {"options", options_json(c->options)}}
-        .dump(1);
+  if (const CombinationEntry* c = find_combination(name)) return entry_json(*c).dump(1);
   return entry_json(find_encoding(name)).dump(1);
 }
 

@@ -10,6 +10,7 @@ namespace gnomon::pages {
 
 std::string encodings_markdown();                              // docs/encodings.md
 std::string encodings_json(const std::vector<const Entry*>&);  // a list of objects
+std::string combinations_json();
 std::string encoding_json(std::string_view);  // of one encoding or combination; throws Error(usage)
 
 // What an option takes: its words, or its range.

@@ -37,6 +37,18 @@ std::string html(const Shown::One& one) {
   return section;
 }
 
+Json options_json(const Named& named) {
+  Json j = Json::object();
+  for (const auto& [key, value] : named.options) j[key] = value.print();
+  return j;
+}
+Json json(const Named& named) { return {{"name", named.name}, {"options", options_json(named)}}; }
+Json json(const std::vector<Named>& all) {
+  Json j = Json::array();
+  for (const Named& named : all) j.push_back(json(named));
+  return j;
+}
+
 Json json(const Fact& f) {
   Json j{{"name", f.name}, {"title", f.title}, {"columns", f.head}, {"rows", Json::array()}};
   for (const auto& row : f.rows) j["rows"].push_back({{"name", row.name}, {"values", row.values}});
@@ -51,15 +63,14 @@ Json json(const Shown::One& one) {
          {"parameters", one.standing.encoding->param_count()},
          {"options", Json::object()},
          {"facts", Json::array()}};
-  for (const auto& [key, value] : one.standing.named.options) j["options"][key] = value.print();
+  j["options"] = options_json(one.standing.named);
   for (const Fact& f : one.facts) j["facts"].push_back(json(f));
   return j;
 }
 
 // Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
 constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1 << 17,
-                       kMostNumbers = 1 << 24;
-constexpr double kMostWork = 4e10;  // a minute or two
+                       kMostNumbers = 1 << 24, kMostFirst = 1000000000;
 
 }  // namespace
 
@@ -75,18 +86,47 @@ void check_shown(const Shape& shape, std::string_view dashes) {
   within(text("dim times ", dashes, "length"), shape.C * shape.length, kMostNumbers);
 }
 
-void check_work(const Standing& s, std::int64_t length, std::string_view dashes) {
-  const double numbers = work(*s.encoding, find_encoding(s.named.name).acts, length);
-  if (numbers > kMostWork)
-    throw Error(Fault::usage, text(s.named.name, ": its definition needs ", fixed(numbers / 1e9, 0),
-                                   "e9 numbers, allowed are ", fixed(kMostWork / 1e9, 0), "e9; reduce ",
-                                   dashes, "dim, ", dashes, "length or an option"));
+namespace {
+std::string in_milliards(double numbers) { return fixed(numbers / 1e9, numbers < 1e10 ? 1 : 0) + "e9"; }
+}  // namespace
+
+void check_first(std::int64_t first, std::string_view dashes) {
+  if (first < 0 || first > kMostFirst)
+    throw Error(Fault::usage, text(dashes, "first: found ", first, ", allowed are 0 to ", kMostFirst));
+}
+
+void check_work(const Standing& s, std::int64_t length, std::string_view dashes, double most,
+                std::int64_t most_compared) {
+  const double numbers = work(*s.encoding, find_encoding(s.named.name).acts, length, most_compared);
+  if (numbers > most)
+    throw Error(Fault::usage,
+                text(s.named.name, ": its definition needs ", in_milliards(numbers), " numbers, allowed are ",
+                     in_milliards(most), "; reduce ", dashes, "dim, ", dashes, "length or an option"));
+}
+
+void look_at(Shown& shown, const Standing& s, bool with_pictures) {
+  const ShownEncoding one = at_start(s);
+  const std::int64_t length = shown.shape.length;
+  shown.encodings.push_back({s, facts(one, length, shown.most_compared),
+                             with_pictures ? pictures(one, looked_at(s, length, shown.first)) : ""});
 }
 
 std::string options_text(const Named& named) {
   std::string all;
   for (const auto& [key, value] : named.options) all += (all.empty() ? "" : ", ") + key + "=" + value.print();
   return all;
+}
+
+std::string spec_json(const Spec& s) {
+  Json layers = Json::array();
+  for (const auto& layer : s.layers) layers.push_back(json(layer));
+  return Json{{"spec", s.print()},
+              {"combination", json(s.combination)},
+              {"input", s.input ? json(*s.input) : Json()},
+              {"attention", json(s.attention)},
+              {"layers", layers},
+              {"samplers", json(s.samplers)}}
+      .dump(1);
 }
 
 std::string show_json(const Shown& s, int indent) {
@@ -103,7 +143,8 @@ std::string show_page(const Shown& s) {
   report::Page page("gnomon: " + s.spec.print());
   page.lead(text("d = ", s.shape.C, ", ", s.shape.H, " heads, ", s.shape.length, " tokens, ",
                  s.shape.causal ? "causal" : "bidirectional",
-                 ". Every number and picture is computed in double from the definition."));
+                 ". Every number and picture is computed in double from the definition.",
+                 s.first ? text(" Pictures begin at position ", grouped(double(s.first)), ".") : ""));
   for (const auto& one : s.encodings) page.section(one.standing.named.name, html(one));
   page.data(show_json(s, -1));
   return page.html();

@@ -366,7 +366,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
       shown.w.insert(shown.w.end(), values.begin(), values.end());
       shown.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "initial values";
     }
-    html += pictures(shown, config.length);
+    html += pictures(shown, {config.length});
   }
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }

@@ -1,8 +1,10 @@
 """`gnomon show` draws what is so: distances are tokens, content is called content, and sizes have limits."""
 
 import json
+import math
 import os
 import pty
+import re
 import subprocess
 
 import numpy
@@ -154,3 +156,42 @@ def test_what_takes_long_says_so_on_a_terminal(tmp_path):
     assert b"fourier: computing from the definition, 1 s" in told
     assert told.endswith(b"\r\033[K"), "the line is taken away"
     assert gnomon("show", "alibi", check=0).stderr == ""
+
+
+def far_page(tmp_path, spec, *arguments):
+    gnomon("show", spec, "--out", tmp_path / "page.html", *arguments, check=0)
+    return (tmp_path / "page.html").read_text()
+
+
+def test_clocks_far_away_show_the_angles_there(tmp_path):
+    clock = far_page(tmp_path, "rope", "--first", 1000000).split("The hands of the clock")[-1].split("</figure>")[0]
+    hands = [[float(x) for x in hand] for hand in re.findall(r'<line x1="([-\d.]+)" y1="([-\d.]+)" x2="([-\d.]+)" y2="([-\d.]+)"', clock)]
+    assert len(hands) == 6 * 8
+    for (x1, y1, x2, y2), (p, n) in zip(hands, [(p, n) for p in (0, 1, 2, 5, 20, 100) for n in range(8)], strict=True):
+        angle, length = (1000000 + p) * 10000 ** (-n / 8), numpy.hypot(x2 - x1, y1 - y2)
+        assert numpy.allclose([x2 - x1, y1 - y2], [length * numpy.sin(angle), length * numpy.cos(angle)], atol=0.02), (p, n)
+
+
+# The angles that no distance in training reached, by their definition: of a pair that made no full turn, those beyond its last.
+@pytest.mark.parametrize("spec, length, first", [("rope", 512, 1024), ("rope", 128, 100000), ("rope(theta=500)", 64, 64), ("linear(factor=4)", 512, 1024)])
+def test_pairs_that_leave_what_training_has_seen(spec, length, first, tmp_path):
+    page = far_page(tmp_path, spec, "--length", length, "--first", first)
+    trained = (500. if "theta" in spec else 10000.) ** (-numpy.arange(8) / 8)
+    there = trained / (4 if "factor" in spec else 1)
+    angles = numpy.outer(there, numpy.arange(first, first + length)) % (2 * numpy.pi)
+    leave = int((angles > trained[:, None] * (length - 1) + 1e-9).any(axis=1).sum())
+    assert (leave == 0) == ("factor" in spec)
+    assert f"At distances {first:,} to {first + length - 1:,}, {leave} of 8 pairs make angles that no distance below {length:,} made" in page
+
+
+def test_pictures_begin_at_position_0_unless_told(tmp_path):
+    assert far_page(tmp_path, "rope") == far_page(tmp_path, "rope", "--first", 0)
+    assert "Which pairs leave" not in far_page(tmp_path, "rope")
+    assert "there is none at position 5,000; the last is that of 127" in far_page(tmp_path, "learned", "--first", 5000)
+    for first in (-1, 10 ** 10):
+        assert f"--first: found {first}, allowed are 0 to 1000000000" in gnomon("show", "rope", "--first", first, check=2).stderr
+
+
+def test_a_bias_far_away_is_that_of_the_distance(tmp_path):
+    """The axis reaches the bias of ALiBi at distance 1,000 under its first slope, 2^-2."""
+    assert ">−250<" in far_page(tmp_path, "alibi", "--first", 1000) and ">−250<" not in far_page(tmp_path, "alibi")

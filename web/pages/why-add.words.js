@@ -182,7 +182,7 @@ async function clockScreen() {
     drawProducts(product, p.value);
     byId('clock-now').textContent = `The turn for k = ${k.value}, made of k alone, takes all four hands `
       + `from p = ${p.value} to p + k = ${p.value + k.value}; what is left is ${off < 1e-12 ? 'less than 1e-12' : off.toExponential(0)}. `
-      + `q·k of the rotation is ${number(product.turned[p.value])} at every p; of the sum it is ${number(product.added[p.value])} here, and changes with p.`;
+      + `The rotation's q·k is ${number(product.turned[p.value])} at every p; of the sum it is ${number(product.added[p.value])} here, and changes with p.`;
   }
   show();
   open('clock');
