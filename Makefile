@@ -63,7 +63,7 @@ web: wasm release $(KING_JAMES)  ## pages that run gnomon in a browser, one file
 test-wasm: web build $(VENV)  ## laws and golden vectors of the core in Node, gnomon.wasm beside the program, the pages in a browser
 	ctest --preset wasm
 	GNOMON=build/dev/gnomon node --test tests/web/test_web.mjs
-	build/venv/bin/python -m pytest tests/web
+	build/venv/bin/python -m pytest -n 2 --dist loadfile tests/web
 
 release-check: dist  ## before a release: build it, run the core's tests on x86-64 and on ARM, look at what was built
 	scripts/abi check

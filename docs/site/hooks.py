@@ -1,5 +1,7 @@
 """Makes the site of what there is: pages of encodings, of docs/, of notebooks, of the README."""
 
+import base64
+import hashlib
 import pathlib
 import posixpath
 import re
@@ -112,3 +114,12 @@ def on_page_markdown(markdown, page, **_):
 def on_page_content(html, **_):
     """Wide tables scroll by themselves."""
     return html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+
+
+def on_post_page(output, **_):
+    """A content-security policy (W3C, level 3): nothing comes from elsewhere, and of scripts within a page those that stand here run."""
+    scripts = re.findall(r"<script(?![^>]*\b(?:src|type=\"?application/json))[^>]*>(.*?)</script>", output, re.S)
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts}
+    own = "'self' file: blob: data:"  # 'self' is nothing for a page from disk
+    policy = f"default-src {own}; script-src {own} {' '.join(sorted(hashes))}; style-src {own} 'unsafe-inline'"
+    return output.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{policy}">', 1)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pages import PAGES, ROOT, complaints, fits, gnomon, open_page, open_web, own_folder, requests, show_as, wait_until  # noqa: F401
+from web.pages import PAGES, ROOT, complaints, fits, gnomon, open_page, open_web, requests, show_as, wait_until
 
 # The 1,539 configurations whose layers transformers has computed (make_resolver.py): every seventh, and the examples.
 GOLDEN = [case["config"] for case in json.loads((ROOT / "tests/golden/resolver.json").read_text())[::7]]
@@ -153,6 +153,13 @@ def test_a_gguf_file_is_read_as_far_as_its_header_goes(page):
     assert 0.02 < length < 0.5
 
 
+def test_no_text_is_asked_for(page):
+    page.get(f"file://{PAGES / 'explain.html'}?empty")
+    page.execute_script("document.querySelector('#ask button.main').click()")
+    wait_until(page, "document.getElementById('said').textContent.startsWith('Paste a configuration')")
+    assert page.execute_script(HEADINGS) == []
+
+
 def test_a_link_holds_the_file(asked):
     page = asked(BROKEN)
     page.execute_script("[...document.querySelectorAll('#keep ~ p button')].at(-1).click()")
@@ -168,10 +175,12 @@ def test_a_link_holds_the_file(asked):
 
 
 @pytest.mark.parametrize("text, told", [
-    ("{", "config.json"), ("[]", "config.json"), ('{"model_type": "lama"}', "'lama'"), ("\0", "config.json"), ('{"model_type": "llama", "hidden_size": -1}', "hidden_size")])
+    ("{", "not JSON"), ("[]", "the document is []"), ('{"model_type": "lama"}', "'lama'"), ("\0", "a NUL byte"), ('{"model_type": "llama", "hidden_size": -1}', "hidden_size")])
 def test_what_is_no_configuration_is_told(asked, text, told):
     page = asked(text)
-    assert any(told in fault for fault in page.execute_script("return [...document.querySelectorAll('.fault')].map(f => f.textContent)"))
+    assert told in page.execute_script("return document.getElementById('answer').textContent")
+    if text in ("{", "[]", "\0"):  # nothing else is said of what cannot be read
+        assert page.execute_script(HEADINGS) == ["What is wrong with the file"]
     assert page.get_log("browser") == []
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pages import OVERLAPS, PAGES, ROOT, complaints, open_page, own_folder, requests, show_as  # noqa: F401
+from web.pages import OVERLAPS, PAGES, ROOT, complaints, open_page, requests, show_as
 
 PAGE = PAGES / "explore.html"
 PROGRAM = pathlib.Path(os.environ.get("GNOMON", ROOT / "build/dev/gnomon"))

@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from pages import OVERLAPS, PAGES, ROOT, complaints, gnomon, open_page, own_folder, requests, show_as  # noqa: F401
+from web.pages import OVERLAPS, PAGES, ROOT, complaints, gnomon, open_page, requests, show_as
 
 PAGE = PAGES / "race.html"
 TEXT = ROOT / "build/text/king-james.txt"

@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from pages import LETTERS, OVERLAPS, PAGES, ROOT, complaints, open_page, own_folder, requests, show_as  # noqa: F401
+from web.pages import LETTERS, OVERLAPS, PAGES, ROOT, complaints, open_page, requests, show_as
 
 PAGE = PAGES / "why-add.html"
 SCREENS = ["plane", "width", "terms", "words", "blocks", "clock"]
@@ -232,7 +232,10 @@ def test_the_words_are_reduced_as_the_page_says(page, table):
 def test_a_word_that_is_not_there(page):
     before = described(page, "words-1")
     put(page, words_x="dogg<b>")
-    assert said(page, "words-now") == "“dogg<b>” is not among the 2,000 words here."
+    shown = before.split()[0]
+    assert said(page, "words-now") == f"“dogg<b>” is not among the 2,000 words here. The pictures are those of “{shown}”."
+    put(page, words_x=" ")
+    assert said(page, "words-now") == f"The pictures are those of “{shown}”."
     assert described(page, "words-1") == before
     page.find_element("css selector", "[data-word=two]").click()
     assert described(page, "words-1").startswith("two ")

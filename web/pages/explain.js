@@ -81,8 +81,9 @@ async function show(what) {
   looked = what;
   tell('');
   const explained = await explanation();  // first: it reads as much of a GGUF file as its header needs
-  answer.replaceChildren(await findings(), explained, await readers(), longer(), comparison(), keep());
-  if (what.other) await compare(what.other);
+  const found = await findings(), unreadable = found.textContent.includes('file-unreadable');
+  answer.replaceChildren(...(unreadable ? [found] : [found, explained, await readers(), longer(), comparison(), keep()]));
+  if (what.other && !unreadable) await compare(what.other);
   tell(`Explained: ${what.path}`);
 }
 // A section whose content may be a fault.
@@ -237,7 +238,9 @@ const told = action => async (...given) => {
 };
 form.addEventListener('submit', told(async event => {
   event.preventDefault();
-  if (area.value.trim()) await lookAtText(area.value);
+  if (area.value.trim()) return lookAtText(area.value);
+  answer.replaceChildren();
+  tell('Paste a configuration first, or choose a file.');
 }));
 document.getElementById('files').addEventListener('change', told(event => lookAt(chosen(event.target.files))));
 const folder = element('input', {type: 'file', webkitdirectory: true, onchange: told(event => lookAt(chosen(event.target.files)))});

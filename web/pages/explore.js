@@ -110,8 +110,8 @@ function optionControls(id, option, value, changed) {
   const mark = x => {
     const same = String(x) === String(option.standard);
     standard.disabled = same;
-    standard.textContent = same ? 'the standard' : `standard: ${option.standard}`;
-    standard.setAttribute('aria-label', same ? `${name} has its standard` : `set ${name} to its standard, ${option.standard}`);
+    standard.textContent = same ? 'default' : `default: ${option.standard}`;
+    standard.setAttribute('aria-label', same ? `${name} has its default` : `set ${name} to its default, ${option.standard}`);
   };
   const tell = x => { mark(x); changed(String(x)); };
   const set = kind(id, option, value, tell);

@@ -95,8 +95,10 @@ async function finish() {
   race.runs = false;
   for (const arm of race.arms) arm.worker.terminate();
   await draw();
-  const best = race.arms.filter(arm => arm.ended).sort((a, b) => a.points.at(-1)[1] - b.points.at(-1)[1])[0];
-  tell(`The race is over. ${best ? `${best.spec} has the lowest held-out loss: ${nats(best.points.at(-1)[1])} nats per byte.` : ''}`);
+  const last = arm => arm.points.at(-1)[1], [best, next] = race.arms.filter(arm => arm.ended).sort((a, b) => last(a) - last(b));
+  const first = best ? `${best.spec} has the lowest held-out loss: ${nats(last(best))} nats per byte` : '';
+  const gap = next ? `, ${nats(last(next) - last(best))} below the next. One race proves nothing: try another seed.` : '.';
+  tell(`The race is over. ${best ? first + gap : ''}`);
   show();
 }
 // Which buttons can be pressed.

@@ -67,13 +67,14 @@ async function wordsScreen() {
       chosen = found;
       show();
     } else {
-      byId('words-now').textContent = `“${input.value}” is not among the ${names.length.toLocaleString('en')} words here.`;
+      const asked = input.value.trim(), still = `The pictures are those of “${names[chosen]}”.`;
+      byId('words-now').textContent = asked ? `“${asked}” is not among the ${names.length.toLocaleString('en')} words here. ${still}` : still;
     }
   });
   byId('words-note').textContent = `Of MiniLM's vocabulary here are ${names.length.toLocaleString('en')} words, the most frequent that are whole. `
     + `Their vectors are reduced from 384 directions to ${table[0].length}, `
-    + `and to four bits a number for most. ${percent(kept.nearest)} of the words keep their nearest word. `
-    + `Of the sums at ×10, ${percent(kept.of_sums_times_10)} do. The curve asks each tenth word. Licence of the model: Apache-2.0.`;
+    + `and to four bits a number for most. In spite of this rounding, ${percent(kept.nearest)} of the words keep their nearest other word. `
+    + `Of the sums at ×10, ${percent(kept.of_sums_times_10)} keep theirs. The curve asks each tenth word. Licence of the model: Apache-2.0.`;
   show();
   open('words');
 }

@@ -1,0 +1,1 @@
+"""The pages that run gnomon, in Chromium: `make test-wasm`."""
