@@ -93,11 +93,11 @@ def snippet(entry, language):
     return _templates.get_template(f"{language}.j2").render(**_facts(entry))
 
 
-def encoding_page(entry):
+def encoding_page(entry, explorer):
     files, models = published()
     code = {language: snippet(entry, language) for language in ("cpp", "c", "python")}
     return _templates.get_template("encoding.md.j2").render(
-        **_facts(entry), **code, formula=latex2mathml.converter.convert(entry.latex, display="block"), figure=figures.draw(entry),
+        **_facts(entry), **code, explorer=explorer, formula=latex2mathml.converter.convert(entry.latex, display="block"), figure=figures.draw(entry),
         cost=costs().get(entry.name), models=models.get(entry.name, []), files=files)
 
 

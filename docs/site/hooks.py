@@ -17,8 +17,8 @@ ROOT = contents.ROOT
 PAGES = {"README.md": "index.md", **{name: name for name in ("DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")}}
 WEB, RECORDED = ROOT / "build/web", ROOT / "build/site-pages"  # of the Makefile
 # What the program writes about the same, with every picture.
-WHOLE = {"claims.md": "[All claims on one page, with their pictures](pages/claims.html)",
-         "findings.md": "[The report of the default study](pages/default-study.html)"}
+WHOLE = {"claims.md": ("All claims on one page, with their pictures", "pages/claims.html"),
+         "findings.md": ("The report of the default study", "pages/default-study.html")}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
@@ -34,9 +34,11 @@ def _taken():
 
 
 def _standing_alone():
-    """Pages that are whole files, by their names in the site: those that run gnomon, and those that the program makes of docs/results."""
+    """Pages that are whole files, by their names in the site: those that run gnomon, and those that the program makes of docs/results.
+    A site that is built without them, as for its tests, does not link to them."""
     pages = {f"pages/{path.name}": path for path in sorted(WEB.glob("*.html"))}
-    return pages | {"pages/claims.html": RECORDED / "claims/claims.html", "pages/default-study.html": RECORDED / "study/report.html"}
+    pages |= {"pages/claims.html": RECORDED / "claims/claims.html", "pages/default-study.html": RECORDED / "study/report.html"}
+    return {name: path for name, path in pages.items() if path.exists()}
 
 
 def _title(page):
@@ -71,7 +73,7 @@ def on_files(files, config):
         else:
             add(page, content=_notebook(ROOT / source) if source.endswith(".ipynb") else (ROOT / source).read_text())
     for e in gn.encodings():
-        add(f"encodings/{e.name}.md", content=contents.encoding_page(e))
+        add(f"encodings/{e.name}.md", content=contents.encoding_page(e, explorer="pages/explore.html" in _standing_alone()))
     for page, path in _standing_alone().items():
         add(page, abs_src_path=str(path))
     add("registry.md", content=contents.encodings_page())
@@ -89,9 +91,11 @@ def on_page_markdown(markdown, page, **_):
         page.meta.setdefault("hide", ["navigation"])
     if page.file.src_uri == "index.md":  # a drawing that follows the colours and the width, not a picture of a page
         markdown = re.sub(r"^!\[.*\]\(docs/report\.png\)$", lambda _: figures.default_study(), markdown, count=1, flags=re.M)
-    markdown = re.sub(r"`build/web/(\w[\w-]*\.html)`", r"[\1](pages/\1)", markdown)
-    if more := WHOLE.get(page.file.src_uri):
-        markdown = re.sub(r"^(# .*)$", rf"\1\n\n{more}", markdown, count=1, flags=re.M)
+    alone = _standing_alone()
+    markdown = re.sub(r"`build/web/(\w[\w-]*\.html)`", lambda name: f"[{name[1]}](pages/{name[1]})" if f"pages/{name[1]}" in alone else name[0], markdown)
+    title, target = WHOLE.get(page.file.src_uri, ("", ""))
+    if target in alone:
+        markdown = re.sub(r"^(# .*)$", rf"\1\n\n[{title}]({target})", markdown, count=1, flags=re.M)
     taken = _taken()
     source = next((s for s, p in taken.items() if p == page.file.src_uri), None)
     if source is None:
@@ -101,7 +105,7 @@ def on_page_markdown(markdown, page, **_):
         path, hash, anchor = link[2].partition("#")
         if "://" in path or not path:
             return link[0]
-        if path in _standing_alone():
+        if path in alone:
             return link[0]
         target = taken.get(posixpath.normpath(posixpath.join(posixpath.dirname(source), path)))
         if target is None:
