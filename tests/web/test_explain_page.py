@@ -19,7 +19,7 @@ ask(gnomon => texts.map(text => {
   try { return gnomon.explain('config.json'); } catch (error) { return error.message; }
 })).then(told, error => told(String(error)));
 """
-EXPLAINED = "document.getElementById('said').textContent.startsWith('Explained')"
+EXPLAINED = "/^Explained|cannot be read/.test(document.getElementById('said').textContent)"
 HEADINGS = "return [...document.querySelectorAll('#answer h2')].map(h => h.textContent)"
 
 
@@ -181,6 +181,7 @@ def test_what_is_no_configuration_is_told(asked, text, told):
     assert told in page.execute_script("return document.getElementById('answer').textContent")
     if text in ("{", "[]", "\0"):  # nothing else is said of what cannot be read
         assert page.execute_script(HEADINGS) == ["What is wrong with the file"]
+        assert page.execute_script("return document.getElementById('said').textContent") == "config.json cannot be read: see below."
     assert page.get_log("browser") == []
 
 

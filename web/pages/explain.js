@@ -84,7 +84,7 @@ async function show(what) {
   const found = await findings(), unreadable = found.textContent.includes('file-unreadable');
   answer.replaceChildren(...(unreadable ? [found] : [found, explained, await readers(), longer(), comparison(), keep()]));
   if (what.other && !unreadable) await compare(what.other);
-  tell(`Explained: ${what.path}`);
+  tell(unreadable ? `${what.path} cannot be read: see below.` : `Explained: ${what.path}`);
 }
 // A section whose content may be a fault.
 async function section(title, id, content) {
