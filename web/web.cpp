@@ -60,6 +60,9 @@ nlohmann::json vectors(std::string_view written, Settings settings) {
   if (!scheme.input)
     throw Error(Fault::usage,
                 text("spec: found ", written, "; one that adds vectors to the words is needed"));
+  if (scheme.input->reads_content())
+    throw Error(Fault::usage, text("spec: found ", written,
+                                   ", whose vectors depend on the words; one of positions alone is needed"));
   const std::int64_t most = scheme.positions_end().value_or(end);
   if (first < 0 || end > most)
     throw Error(Fault::usage, text("first: found ", first, "; the positions ", first, " to ", end - 1,

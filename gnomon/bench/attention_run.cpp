@@ -36,7 +36,9 @@ AttentionRun::AttentionRun(std::string_view encoding, const Sizes& s, const Plac
   qkv_ = normals(N * row_step(3 * C), "qkv");
   dreturned_ = dreturned_now_ = normals(N * step, "d");
   a_.attended.resize(N * step);
-  e_.resize(place.T() * C);
+  // Vectors that follow from the words are those of each sequence.
+  if (part<InputPart>(*encoding_) && encoding_->reads_content()) place_ = place.repeated(s.B);
+  e_.resize(Positions(place_).size() * C);
   a_.projections.qkv = qkv_;
   dqkv_.resize(qkv_.size()), dprojections_.resize(projections_.size());
 }
@@ -44,7 +46,8 @@ AttentionRun::AttentionRun(std::string_view encoding, const Sizes& s, const Plac
 void AttentionRun::run() {
   const auto* input = part<InputPart>(*encoding_);
   const Floats tables = input ? input->tables(place_) : Floats{};
-  const Batch batch{place_, tables, w_.data()};
+  const Content words{layer_.B, layer_.T, {x_.data(), row_step(shape_.C)}, {}, nullptr, nullptr, {}};
+  const Batch batch{place_, tables, w_.data(), &words};
   if (input) input->input(batch, e_.data());
   positions_ = {};
   positions_.acting.push_back({encoding_.get(), w_.data(), dw_.data()});
@@ -62,7 +65,7 @@ void AttentionRun::run() {
                    {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
   attention_backward(layer_, positions_, content(), {dreturned_now_.data(), dqkv_.data(), grad}, a_);
   compile_backward(positions_.acting, place_, positions_.plan, positions_.dplan);
-  if (input) input->input_backward(batch, e_.data(), dw_.data());
+  if (input) input->input_backward(batch, e_.data(), {dw_.data(), &grad});
   table_numbers_ = std::int64_t(tables.size());
 }
 

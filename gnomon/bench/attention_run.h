@@ -33,7 +33,7 @@ class AttentionRun {
 
  private:
   Content content() const;
-  const Placement place_;
+  Placement place_;
   const Shape shape_;
   const std::unique_ptr<Encoding> encoding_;
   const AttentionShape layer_;

@@ -18,11 +18,11 @@ class AlongDirection : public Encoding, public InputPart {
       for (std::int64_t c = 0; c < shape_.C; ++c) e[t * shape_.C + c] = float(f * b.w[c]);
     }
   }
-  void input_backward(const Batch& b, const float* de, float* dw) const override {
+  void input_backward(const Batch& b, const float* de, const BatchGrad& grad) const override {
     for (std::int64_t c = 0; c < shape_.C; ++c) {
       double sum = 0;
       for (std::int64_t t = 0; t < b.tokens(); ++t) sum += along(b.positions, t) * de[t * shape_.C + c];
-      dw[c] += float(sum);
+      grad.w[c] += float(sum);
     }
   }
 

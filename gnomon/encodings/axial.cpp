@@ -32,9 +32,9 @@ class Axial final : public Encoding, public InputPart {
     for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n)
       e[n] = b.w[index(b.positions, n / shape_.C, n % shape_.C)];
   }
-  void input_backward(const Batch& b, const float* de, float* dw) const override {
+  void input_backward(const Batch& b, const float* de, const BatchGrad& grad) const override {
     for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n)
-      dw[index(b.positions, n / shape_.C, n % shape_.C)] += de[n];
+      grad.w[index(b.positions, n / shape_.C, n % shape_.C)] += de[n];
   }
 
  private:

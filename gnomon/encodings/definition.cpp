@@ -30,11 +30,13 @@ Definition::Definition(const Shape& shape, const std::vector<Defined>& encodings
       masks_(parts_of<MaskPart>(encodings)),
       rules_(parts_of<RulePart>(encodings)),
       far_(parts_of<FarPart>(encodings)),
+      carries_(parts_of<CarryPart>(encodings)),
       scale_(1 / std::sqrt(double(shape.D))) {
   for (const auto& at : parts_of<TermsPart>(encodings)) scale_ *= at.part->content_scale();
   for (const auto& at : parts_of<WeightsPart>(encodings)) weights_ = at.part->weights();
   map_rows(Role::q, false, scene.q, q_), map_rows(Role::k, false, scene.k, k_);
   if (!far_.empty()) map_rows(Role::q, true, scene.q, far_q_), map_rows(Role::k, true, scene.k, far_k_);
+  if (!carries_.empty()) operators_ = carries_.front().part->operators(carries_.front().scene);
 }
 
 void Definition::map_rows(Role role, bool far, std::span<const double> from, std::vector<double>& to) {
@@ -58,6 +60,15 @@ void Definition::map_rows(Role role, bool far, std::span<const double> from, std
 double Definition::score(std::int64_t h, std::int64_t i, std::int64_t j) const {
   const bool far = !far_.empty() && far_.front().part->far(scene_, i, j);
   const double *q = row(far ? far_q_ : q_, h, i), *k = row(far ? far_k_ : k_, h, j);
+  std::vector<double> carried;
+  if (!carries_.empty()) {
+    carried.assign(q, q + width_);
+    const std::size_t each = operators_.size() / std::size_t(shape_.H * scene_.T());
+    for (std::int64_t l = i; l > j; --l)
+      carries_.front().part->pass(std::span(operators_).subspan(std::size_t(h * scene_.T() + l) * each, each),
+                                  carried);
+    q = carried.data();
+  }
   double sum = 0;
   for (std::int64_t c = 0; c < width_; ++c) sum += q[c] * k[c];
   return scale_ * sum;

@@ -62,11 +62,13 @@ class Definition final : private Scores {
   const std::vector<At<MaskPart>> masks_;
   const std::vector<At<RulePart>> rules_;
   const std::vector<At<FarPart>> far_;
+  const std::vector<At<CarryPart>> carries_;
   double scale_;
   Weighting weights_ = Weighting::softmax;
   std::int64_t width_ = 0;             // of mapped rows
   std::vector<double> q_, k_;          // (H,T,width), mapped
   std::vector<double> far_q_, far_k_;  // for far pairs; empty: there are none
+  std::vector<double> operators_;      // of carries_
 };
 
 }  // namespace gnomon

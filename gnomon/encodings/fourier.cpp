@@ -55,30 +55,30 @@ class Fourier final : public Encoding, public InputPart {
       }
     }
   }
-  void input_backward(const Batch& b, const float* de, float* dw) const override {
+  void input_backward(const Batch& b, const float* de, const BatchGrad& grad) const override {
     for (std::int64_t t = 0; t < b.tokens(); ++t) {
       const Features f = features(b.positions, t, b.w);
       std::vector<double> dup(hidden_), dr(F_);
       for (std::int64_t c = 0; c < shape_.C; ++c) {
         const double g = de[t * shape_.C + c];
-        dw[bias2() + c] += float(g);
+        grad.w[bias2() + c] += float(g);
         for (std::int64_t h = 0; h < hidden_; ++h) {
-          dw[down() + c * hidden_ + h] += float(g * f.active[h]);
+          grad.w[down() + c * hidden_ + h] += float(g * f.active[h]);
           dup[h] += g * b.w[down() + c * hidden_ + h];
         }
       }
       for (std::int64_t h = 0; h < hidden_; ++h) {
         const double g = dup[h] * gelu_slope(f.up[h]);
-        dw[bias1() + h] += float(g);
+        grad.w[bias1() + h] += float(g);
         for (std::int64_t n = 0; n < F_; ++n) {
-          dw[up() + h * F_ + n] += float(g * f.r[n]);
+          grad.w[up() + h * F_ + n] += float(g * f.r[n]);
           dr[n] += g * b.w[up() + h * F_ + n];
         }
       }
       for (std::int64_t n = 0; n < F_ / 2; ++n) {
         const double dangle = dr[F_ / 2 + n] * f.r[n] - dr[n] * f.r[F_ / 2 + n];
         for (std::int64_t a = 0; a < grid_.axes; ++a)
-          dw[n * grid_.axes + a] += float(dangle * coordinate(b.positions, t, a, grid_) / scale_);
+          grad.w[n * grid_.axes + a] += float(dangle * coordinate(b.positions, t, a, grid_) / scale_);
       }
     }
   }

@@ -29,9 +29,9 @@ class Learned final : public Encoding, public InputPart {
     for (std::int64_t t = 0; t < b.tokens(); ++t)
       std::copy_n(b.w + row(b.positions[t]) * shape_.C, shape_.C, e + t * shape_.C);
   }
-  void input_backward(const Batch& b, const float* de, float* dw) const override {
+  void input_backward(const Batch& b, const float* de, const BatchGrad& grad) const override {
     for (std::int64_t t = 0; t < b.tokens(); ++t) {
-      float* to = dw + row(b.positions[t]) * shape_.C;
+      float* to = grad.w + row(b.positions[t]) * shape_.C;
       for (std::int64_t c = 0; c < shape_.C; ++c) to[c] += de[t * shape_.C + c];
     }
   }

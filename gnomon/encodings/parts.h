@@ -82,7 +82,8 @@ class PlacePart {
   virtual void place(const Random&, std::uint64_t draw, bool training, std::span<double> row) const = 0;
 };
 
-// Site input: a vector e beside the word vector.
+// Site input: a vector e beside the word vector. One that reads the input of a layer (kReadsInput) reads word vectors, as many
+// channels as it has itself: those that the combination gets, 0 where a token is padding.
 class InputPart {
  public:
   virtual ~InputPart() = default;
@@ -92,7 +93,7 @@ class InputPart {
   virtual Floats tables(const Positions&) const { return {}; }
   // e (tokens,C), rows dense, which begin as 0.
   virtual void input(const Batch&, float* e) const = 0;
-  virtual void input_backward(const Batch&, const float* /*de*/, float* /*dw*/) const {}
+  virtual void input_backward(const Batch&, const float* /*de*/, const BatchGrad&) const {}
 };
 
 // Site qk: a map of the rows of q and k.
@@ -179,6 +180,15 @@ class FarPart : public virtual TermsPart {
   // Instead of its map_row.
   virtual void far_row(const Scene&, Role, std::int64_t t, std::vector<double>& row) const = 0;
 };
+// Site rows: the score of a query and a key before it, after what each token after the key, and the query's own, does to the row
+// of the query.
+class CarryPart : public virtual TermsPart {
+ public:
+  // What tokens do, as numbers: (H,T,as many as it takes).
+  virtual std::vector<double> operators(const Scene&) const = 0;
+  // What the token of these numbers does to a row, in place; it is linear and symmetric.
+  virtual void pass(std::span<const double> token, std::vector<double>& row) const = 0;
+};
 // Site rows: how the logits of a row become weights.
 class WeightsPart : public virtual TermsPart {
  public:
@@ -196,7 +206,7 @@ constexpr unsigned sites_of() {
          at(std::type_identity<BiasPart>{}, kLogits) | at(std::type_identity<CrossPart>{}, kCross) |
          at(std::type_identity<ValuePart>{}, kValue) | at(std::type_identity<MaskPart>{}, kMask) |
          at(std::type_identity<RulePart>{}, kRows) | at(std::type_identity<FarPart>{}, kRows) |
-         at(std::type_identity<WeightsPart>{}, kRows);
+         at(std::type_identity<CarryPart>{}, kRows) | at(std::type_identity<WeightsPart>{}, kRows);
 }
 
 }  // namespace gnomon

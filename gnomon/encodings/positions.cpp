@@ -87,6 +87,15 @@ std::int64_t whole_position(std::string_view owner, double position, std::int64_
                                  " is not a row of the table; allowed are 0 to ", end - 1));
 }
 
+Placement Placement::repeated(std::int64_t count) const {
+  Placement all = *this;
+  const auto repeat = [count](const auto& one, auto& to) {
+    for (std::int64_t n = 1; n < count; ++n) to.insert(to.end(), one.begin(), one.end());
+  };
+  repeat(values, all.values), repeat(document, all.document), repeat(padding, all.padding);
+  all.rows = count;
+  return all;
+}
 void Placement::check() const {
   check_shape(values.size(), rows, axes);
   const double tokens = double(values.size()) / double(axes);

@@ -52,6 +52,7 @@ struct Placement {
 
   operator Positions() const { return {values, rows, axes}; }
   std::int64_t T() const { return Positions(*this).T(); }
+  Placement repeated(std::int64_t count) const;  // one row, once for each of `count` sequences
   void check() const;  // throws Error(usage) for arrays that do not fit and for invalid positions; O(tokens)
   bool operator==(const Placement&) const = default;
 

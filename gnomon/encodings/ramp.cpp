@@ -20,7 +20,7 @@ Ramp turning_ramp(const Turning& t, double fast, double slow) {
   return {low, high};
 }
 
-std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
+std::vector<OptionSpec> yarn_ramp_options(std::vector<OptionSpec> first) {
   const OptionSpec own[] = {
       {.name = "beta_fast",
        .help = "pairs with at least this many turns over the original length keep their frequency",
@@ -36,7 +36,13 @@ std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
       {.name = "truncate",
        .help = "round the ends of the ramp to whole pairs",
        .standard = "on",
-       .words = {"on", "off"}},
+       .words = {"on", "off"}}};
+  first.insert(first.end(), std::begin(own), std::end(own));
+  return first;
+}
+std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
+  first = yarn_ramp_options(std::move(first));
+  const OptionSpec own[] = {
       {.name = "attention_factor",
        .help =
            "factor on q and on k; 0 = computed from mscale and mscale_all_dim, or 0.1 ln s + 1 without them",

@@ -24,10 +24,11 @@ struct YarnRule {
   std::int64_t channels;
   double beta_fast, beta_slow;
   bool truncate;
-  double attention_factor, mscale, mscale_all_dim, softmax_mscale;  // 0 = not given
-  double extrapolation;  // how much of a fast pair's own frequency is kept: 1, all
+  double attention_factor = 0, mscale = 0, mscale_all_dim = 0, softmax_mscale = 0;  // 0 = not given
+  double extrapolation = 1;  // how much of a fast pair's own frequency is kept: 1, all
 };
-// What a spec may say of the rule, after `first`.
+// What a spec may say of the ramp, and of the whole rule, after `first`.
+std::vector<OptionSpec> yarn_ramp_options(std::vector<OptionSpec> first);
 std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first);
 YarnRule yarn_rule(const Options& options, const Shape& shape, const RotaryWindow& window);
 std::vector<double> yarn_frequencies(const YarnRule& rule, double factor);

@@ -3,6 +3,8 @@
 //
 //   the first sections[0] pairs turn by the first coordinate, the next sections[1] by the second, and so on; of r/2 pairs
 //   index=reset:        θ_i = theta^(−i/s), i = 0..s−1, again for each axis of s pairs
+//                       with `bases` each axis has a theta of its own (Cosmos, which raises that of time as ntk does; diffusers,
+//                       transformer_cosmos.py, CosmosRotaryPosEmbed)
 //   index=continued:    θ_n = theta^(−2n/r), counted on over all axes
 //   index=alternating:  of two equal axes, dealt out in turn, even n to y, odd n to x (Pixtral; Hugging Face transformers,
 //                       modeling_pixtral.py, compute_axial_rope_parameters)
@@ -10,7 +12,8 @@
 //
 // sections=0 are two equal ones: y, x. Image models have more and unequal ones, (16, 56, 56) channels for frame, height and width,
 // adjacent pairs, and coordinates from the middle of the image on, below 0 on one side (Flux, Qwen-Image, Z-Image; diffusers,
-// QwenEmbedRope). unit=turn: a coordinate of 1 is a whole turn, 2π, of the fastest pair; so DINOv3, with theta=100 and the centres
+// QwenEmbedRope). So do models of video: Wan has (D − 4⌊D/6⌋, 2⌊D/6⌋, 2⌊D/6⌋) channels, HunyuanVideo (16, 56, 56) with theta=256
+// (Wan-Video/Wan2.1, wan/modules/model.py; Tencent-Hunyuan/HunyuanVideo, posemb_layers.py). unit=turn: a coordinate of 1 is a whole turn, 2π, of the fastest pair; so DINOv3, with theta=100 and the centres
 // of patches in [−1, 1] (modeling_dinov3_vit.py; its tokens that are no patches stay as they are: at 0, 0).
 //
 // Tokens with one coordinate stand row by row on a grid of `columns` columns. Acts on q and k. No parameters.
@@ -55,6 +58,17 @@ std::vector<std::int64_t> axes_of(const Options& options, const RotaryWindow& wi
   return axes;
 }
 
+// The base of each axis.
+std::vector<double> bases_of(const Options& options, std::size_t axes) {
+  std::vector<double> bases = options.numbers("bases");
+  if (bases == std::vector<double>{0}) return std::vector<double>(axes, options.number("theta"));
+  const bool own = options.word("index") == "reset" || options.word("index") == "interleaved";
+  if (own && bases.size() == axes && *std::min_element(bases.begin(), bases.end()) > 0) return bases;
+  throw Error(Fault::usage, text("rope_axial: bases=", options.value("bases").print(),
+                                 " with index=", options.word("index"), "; allowed are ", axes,
+                                 " numbers above 0, with index=reset or interleaved, or 0 for theta"));
+}
+
 class RopeAxial final : public Rotary {
  public:
   RopeAxial(const Options& options, const Shape& shape)
@@ -64,6 +78,7 @@ class RopeAxial final : public Rotary {
         interleaved_(index_ == "interleaved"),
         unit_(options.word("unit") == "turn" ? 2 * std::numbers::pi : 1),
         sections_(axes_of(options, window())),
+        bases_(bases_of(options, sections_.size())),
         grid_{std::int64_t(sections_.size()), options.whole("columns")} {}
   std::int64_t axes() const override { return grid_.axes; }
   std::vector<double> frequencies() const override {
@@ -71,7 +86,8 @@ class RopeAxial final : public Rotary {
     std::vector<double> w;
     for (std::int64_t pair = 0; pair < window().pairs(); ++pair) {
       const auto [axis, i] = place(pair);
-      const double own = std::pow(theta_, -double(i) / double(sections_[std::size_t(axis)]));
+      const double own =
+          std::pow(bases_[std::size_t(axis)], -double(i) / double(sections_[std::size_t(axis)]));
       w.push_back(unit_ * (index_ == "alternating" ? all[std::size_t(2 * i + axis)]
                            : index_ == "continued" ? all[std::size_t(pair)]
                                                    : own));
@@ -99,6 +115,7 @@ class RopeAxial final : public Rotary {
   const bool interleaved_;
   const double unit_;
   const std::vector<std::int64_t> sections_;
+  const std::vector<double> bases_;
   const Grid grid_;
 };
 
@@ -131,6 +148,12 @@ const Entry rope_axial_entry = entry<RopeAxial>(
            .least = 0,
            .most = 1 << 16,
            .whole = true,
+           .list = true},
+          {.name = "bases",
+           .help = "theta of each axis, such as 21000/10000/10000; 0 = theta for all",
+           .standard = "0",
+           .least = 0,
+           .most = 1e15,
            .list = true},
           {.name = "unit",
            .help = "angle of the fastest pair at coordinate 1: 1 radian, or a full turn of 2*pi",

@@ -28,8 +28,8 @@ class RopeLearned final : public LearnedRotary {
   }
 
  protected:
-  double theta(double w) const override { return std::exp(w); }
-  double theta_slope(double w) const override { return std::exp(w); }
+  double theta(double w, std::int64_t) const override { return std::exp(w); }
+  double theta_slope(double w, std::int64_t) const override { return std::exp(w); }
 
  private:
   const double base_;

@@ -44,10 +44,6 @@ class RopeMixed final : public LearnedRotary {
     return {{"frequencies", {2, shape_.H, pairs}, 0, 0, false, start}};
   }
 
- protected:
-  double theta(double w) const override { return w; }
-  double theta_slope(double) const override { return 1; }
-
  private:
   const double base_;
 };

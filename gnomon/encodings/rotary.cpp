@@ -247,12 +247,23 @@ Turns Rotary::turns_at(double length) const {
   return {window_, frequencies_in(reach), scale(Role::k, 0, reach, 0), softmax_scale(reach)};
 }
 
+std::vector<double> LearnedRotary::thetas(std::span<const double> w) const {
+  std::vector<double> all;
+  for (std::int64_t n = 0; n < count(); ++n) all.push_back(theta(w[std::size_t(n)], n % window_.pairs()));
+  return all;
+}
+void LearnedRotary::thetas_backward(std::span<const double> w, const std::vector<double>& dtheta,
+                                    float* dw) const {
+  for (std::size_t n = 0; n < dtheta.size(); ++n)
+    dw[n] += float(dtheta[n] * theta_slope(w[n], std::int64_t(n) % window_.pairs()));
+}
 void LearnedRotary::map_row(const Scene& s, Role, std::int64_t h, std::int64_t t,
                             std::vector<double>& row) const {
+  const auto all = thetas(s.w);
   for (std::int64_t n = 0; n < window_.pairs(); ++n) {
     Angle angle;
     for (std::int64_t a = 0; a < grid_.axes; ++a)
-      angle.add(coordinate(s.positions, t, a, grid_), theta(s.w[index(a, h, n)]));
+      angle.add(coordinate(s.positions, t, a, grid_), all[std::size_t(index(a, h, n))]);
     multiply_pair(window_, n, angle.cos(), angle.sin(), row);
   }
 }
@@ -266,13 +277,13 @@ std::vector<double> LearnedRotary::coordinates(const Positions& p) const {
 void LearnedRotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const {
   const std::int64_t pairs = window_.pairs(), tokens = b.tokens();
   Rotate r = window_.empty(tables_of_heads(), tokens);
-  const auto places = coordinates(b.positions);
+  const std::vector<double> w(b.w, b.w + param_count()), all = thetas(w), places = coordinates(b.positions);
   for (std::int64_t h = 0; h < r.heads; ++h) {
     for (std::int64_t t = 0; t < tokens; ++t) {
       for (std::int64_t n = 0; n < pairs; ++n) {
         Angle angle;
         for (std::int64_t a = 0; a < grid_.axes; ++a)
-          angle.add(places[t * grid_.axes + a], theta(b.w[index(a, h, n)]));
+          angle.add(places[t * grid_.axes + a], all[std::size_t(index(a, h, n))]);
         r.cos[r.at(h, t) + n] = float(angle.cos()), r.sin[r.at(h, t) + n] = float(angle.sin());
         r.angles.push_back(std::atan2(angle.sin(), angle.cos()));
       }
@@ -283,8 +294,8 @@ void LearnedRotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& s
 void LearnedRotary::map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
                                  const BatchGrad& grad) const {
   const auto& r = std::get<Rotate>(dsteps[0].what);
-  const auto places = coordinates(b.positions);
-  std::vector<double> dtheta(std::size_t(grid_.axes * tables_of_heads() * window_.pairs()));
+  const std::vector<double> w(b.w, b.w + param_count()), places = coordinates(b.positions);
+  std::vector<double> dtheta(static_cast<std::size_t>(count()));
   for (std::int64_t h = 0; h < r.heads; ++h) {
     for (std::int64_t t = 0; t < r.tokens; ++t) {
       for (std::int64_t n = 0; n < r.pairs; ++n) {
@@ -294,7 +305,7 @@ void LearnedRotary::map_backward(const Batch& b, std::span<const Step>, std::spa
       }
     }
   }
-  for (std::size_t n = 0; n < dtheta.size(); ++n) grad.w[n] += float(dtheta[n] * theta_slope(b.w[n]));
+  thetas_backward(w, dtheta, grad.w);
 }
 
 }  // namespace gnomon

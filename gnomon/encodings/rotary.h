@@ -86,8 +86,8 @@ class StreamRotary : public Rotary {
   const std::vector<std::int64_t> sections_;
 };
 
-// Rotations whose frequencies are parameters: w (axes, heads or 1, pairs); pair n of head h turns by
-// Σ_a coordinate_a·θ(w[a,h,n]).
+// Rotations whose frequencies θ are learned: pair n of head h turns by Σ_a coordinate_a·θ[a,h,n]. The parameters begin with
+// w (axes, heads or 1, pairs), and θ = theta(w) number by number, unless a member makes θ of them otherwise.
 class LearnedRotary : public Encoding, public MapPart {
  public:
   LearnedRotary(const Shape& shape, const RotaryWindow& window, const Grid& grid, bool shared)
@@ -103,8 +103,11 @@ class LearnedRotary : public Encoding, public MapPart {
                     const BatchGrad& grad) const override;
 
  protected:
-  virtual double theta(double w) const = 0;
-  virtual double theta_slope(double w) const = 0;  // dθ/dw
+  virtual double theta(double w, std::int64_t /*pair*/) const { return w; }
+  virtual double theta_slope(double, std::int64_t /*pair*/) const { return 1; }  // dθ/dw
+  // θ (axes, heads or 1, pairs) of the parameters, and from its gradient theirs.
+  virtual std::vector<double> thetas(std::span<const double> w) const;
+  virtual void thetas_backward(std::span<const double> w, const std::vector<double>& dtheta, float* dw) const;
   std::int64_t tables_of_heads() const { return shared_ ? 1 : shape_.H; }
   std::int64_t index(std::int64_t axis, std::int64_t h, std::int64_t pair) const {
     return (axis * tables_of_heads() + (shared_ ? 0 : h)) * window_.pairs() + pair;
@@ -114,7 +117,8 @@ class LearnedRotary : public Encoding, public MapPart {
   const bool shared_;
 
  private:
-  std::vector<double> coordinates(const Positions& positions) const;  // (tokens, axes)
+  std::vector<double> coordinates(const Positions& positions) const;                       // (tokens, axes)
+  std::int64_t count() const { return grid_.axes * tables_of_heads() * window_.pairs(); }  // of θ
 };
 
 }  // namespace gnomon

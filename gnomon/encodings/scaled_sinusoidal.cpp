@@ -33,10 +33,10 @@ class ScaledSinusoidal final : public Encoding, public InputPart {
   void input(const Batch& b, float* e) const override {
     for (std::size_t n = 0; n < b.tables.size(); ++n) e[n] = b.w[0] * b.tables[n];
   }
-  void input_backward(const Batch& b, const float* de, float* dw) const override {
+  void input_backward(const Batch& b, const float* de, const BatchGrad& grad) const override {
     double sum = 0;
     for (std::size_t n = 0; n < b.tables.size(); ++n) sum += double(b.tables[n]) * de[n];
-    dw[0] += float(sum);
+    grad.w[0] += float(sum);
   }
 
  private:

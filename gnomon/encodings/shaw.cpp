@@ -75,7 +75,7 @@ class Shaw final : public Encoding, public CrossPart, public ValuePart {
 extern const Entry shaw_entry;
 const Entry shaw_entry = entry<Shaw>(
     {.name = "shaw",
-     .aliases = {"rpe", "relative", "rpr"},
+     .aliases = {"rpe", "relative", "rpr", "wav2vec2_bert"},
      .title = "Relative position representations of keys and values",
      .paper = "https://arxiv.org/abs/1803.02155",
      .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",

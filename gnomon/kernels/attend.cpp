@@ -153,7 +153,7 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   if (!multiplies_in(s.precision)) task.shape.precision = Precision::float32;
   task.padding = s.padding ? s.padding + b * s.keys : nullptr;
   task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
-  task.places = of_sequence(t.places);
+  task.places = of_sequence(t.places), task.sequence = b;
   task.given = &t;
   task.terms = head_arrays(s, t, {b, h});
   return task;

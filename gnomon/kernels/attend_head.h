@@ -40,6 +40,7 @@ struct HeadTask {
   const std::uint8_t* padding;
   const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null
   const double* places;                     // likewise
+  std::int64_t sequence;                    // which of the call
   const Terms* given;                       // numbers beside the arrays
   HeadArrays terms, dterms;
   HeadExtras extras;

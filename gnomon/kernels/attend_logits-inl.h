@@ -35,8 +35,9 @@ class Logits : public Distances {
   }
   bool sticks() const { return kinds_.has<StickTerm>(); }
 
-  // scale·q·kᵀ, or the product of far keys where it is theirs.
+  // scale·q·kᵀ, or the product of far keys where it is theirs, or with what the tokens between do to it.
   void score(const Tile& tile) {
+    if (auto& carry = kinds_.of<CarryTerm>()) return carry->score(tile);
     auto& far = kinds_.of<FarTerm>();
     if (!far || far->reach_of(tile) != Reach::far)
       times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_.data());

@@ -119,6 +119,7 @@ class Head : public Logits {
   }
   void finish_backward() {
     if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
+    if (auto& carry = kinds_.of<CarryTerm>()) carry->rows_backward(dk_.data());
     const auto& far = kinds_.of<FarTerm>();
     for (std::int64_t j = 0; j < s_.keys; ++j) {
       float* to = t_.dk.row(j);
@@ -295,10 +296,11 @@ class Head : public Logits {
   }
   // What ds gives to q and k, each product its keys.
   void score_backward(const Tile& tile) {
+    const float* ds = separate() ? dscore_.data() : dp_.data();
+    if (auto& carry = kinds_.of<CarryTerm>()) return carry->score_backward(tile, ds);
     auto& far = kinds_.of<FarTerm>();
     if (far) far->score_backward(tile);
     if (far && far->reach_of(tile) == Reach::far) return;
-    const float* ds = separate() ? dscore_.data() : dp_.data();
     columns_times(tile, ds, q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
     rows_times(tile, ds, &k_[tile.j0 * Kp_], Kp_, dq_.data());
   }

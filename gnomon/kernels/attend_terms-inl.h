@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "gnomon/kernels/attend_cross-inl.h"
+#include "gnomon/kernels/carry_chunks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {

@@ -93,14 +93,18 @@ Readers readers_of(std::int64_t tokens, const StepRows& rows, std::int64_t token
   if (t < 0 || t >= rows.at.T) return {0, 0, 0, 0};
   return tokens == rows.of ? Readers{0, rows.at.B, t, t + 1} : Readers{b, b + 1, t, t + 1};
 }
-// f(offset of the row) for every row that reads entry (head, token) of a table over `heads` and `tokens`, in order.
+// An array over heads and tokens.
+struct Table {
+  std::int64_t heads, tokens;
+};
+// f(offset of the row) for every row that reads this entry of the table, in order.
 template <class Body>
-void each_reader(const Rotate& r, const StepRows& rows, std::int64_t head, std::int64_t token,
-                 const Body& f) {
-  const Readers at = readers_of(r.tokens, rows, token);
+void each_reader(const Table& table, const StepRows& rows, std::int64_t entry, const Body& f) {
+  const Readers at = readers_of(table.tokens, rows, entry % table.tokens);
+  const std::int64_t head = entry / table.tokens;
   for (std::int64_t b = at.b0; b < at.b1; ++b) {
     for (std::int64_t t = at.t0; t < at.t1; ++t) {
-      for (std::int64_t h = r.heads > 1 ? head : 0; h < (r.heads > 1 ? head + 1 : rows.at.H); ++h)
+      for (std::int64_t h = table.heads > 1 ? head : 0; h < (table.heads > 1 ? head + 1 : rows.at.H); ++h)
         f(place(rows, b, t, h));
     }
   }
@@ -142,34 +146,64 @@ void table_backward(const Rotate& r, int sign, const StepRows& rows, const float
                     Rotate& grad) {
   parallel_for(r.heads * r.tokens, [&](std::int64_t entry) {
     TableSums sums(r);
-    each_reader(r, rows, entry / r.tokens, entry % r.tokens,
+    each_reader({r.heads, r.tokens}, rows, entry,
                 [&](std::int64_t at) { sums.add(sign, before + at, dy + at); });
     sums.flush();
     for (std::int64_t n = 0; n < r.pairs; ++n) {
-      const std::int64_t at = entry * r.pairs + n;
-      if (!r.angles.empty()) {
-        grad.cos[at] += float(std::cos(r.angles[at]) * sums.dsin(n) - std::sin(r.angles[at]) * sums.dcos(n));
-      } else {
-        grad.cos[at] += float(sums.dcos(n)), grad.sin[at] += float(sums.dsin(n));
-      }
+      grad.cos[entry * r.pairs + n] += float(sums.dcos(n));
+      grad.sin[entry * r.pairs + n] += float(sums.dsin(n));
     }
+  });
+}
+// The same of the angle: dφ = y × dy. In double, because it is later multiplied by positions.
+void angle_backward(const Rotate& r, int sign, const StepRows& rows, const float* before, const float* dy,
+                    Rotate& grad) {
+  parallel_for(r.heads * r.tokens, [&](std::int64_t entry) {
+    std::vector<double> dphi(std::size_t(r.pairs));
+    each_reader({r.heads, r.tokens}, rows, entry, [&](std::int64_t at) {
+      for (std::int64_t n = 0; n < r.pairs; ++n) {
+        const std::int64_t low = at + r.low(n), high = low + r.gap;
+        const double a = before[low], c = before[high], da = dy[low], dc = dy[high];
+        const double phi = sign * r.angles[std::size_t(entry * r.pairs + n)];
+        dphi[std::size_t(n)] +=
+            sign * (std::cos(phi) * (a * dc - c * da) - std::sin(phi) * (a * da + c * dc));
+      }
+    });
+    for (std::int64_t n = 0; n < r.pairs; ++n) grad.cos[entry * r.pairs + n] += float(dphi[std::size_t(n)]);
   });
 }
 void run_backward(const Rotate& r, Role role, const StepRows& rows, const float* before, float* dx,
                   Rotate& grad) {
-  if (!grad.cos.empty()) table_backward(r, sign_of(role), rows, before, dx, grad);
+  if (!grad.cos.empty()) {
+    (r.angles.empty() ? table_backward : angle_backward)(r, sign_of(role), rows, before, dx, grad);
+  }
   turn(r, rows, -sign_of(role), dx);
 }
 
+Table table_of(const Scale& s, const StepRows& rows) {
+  check_heads("scale", s.heads, rows);
+  const Table table{s.heads, std::int64_t(s.factor.size()) / s.heads};
+  check_size("scale", "factor", s.factor.size(), table.heads * table.tokens);
+  check_tokens("scale", table.tokens, rows);
+  return table;
+}
 void run(const Scale& s, Role, const StepRows& rows, float* x) {
-  const std::int64_t tokens = std::int64_t(s.factor.size());
-  check_tokens("scale", tokens, rows);
-  each_row(rows, [&](auto b, auto t, auto, auto at) {
-    const float f = s.factor[token_of(tokens, rows, b, t)];
+  const Table table = table_of(s, rows);
+  each_row(rows, [&](auto b, auto t, auto h, auto at) {
+    const float f = s.factor[(table.heads > 1 ? h * table.tokens : 0) + token_of(table.tokens, rows, b, t)];
     for (std::int64_t d = 0; d < s.width; ++d) x[at + d] *= f;
   });
 }
-void run_backward(const Scale& s, Role role, const StepRows& rows, const float*, float* dx, Scale&) {
+void run_backward(const Scale& s, Role role, const StepRows& rows, const float* before, float* dx,
+                  Scale& grad) {
+  const Table table = table_of(s, rows);
+  parallel_for(std::int64_t(grad.factor.size()), [&](std::int64_t entry) {
+    double sum = 0;
+    each_reader(table, rows, entry, [&](std::int64_t at) {
+      for (std::int64_t d = 0; d < s.width; ++d) sum += double(before[at + d]) * double(dx[at + d]);
+    });
+    grad.factor[entry] += float(sum);
+  });
   run(s, role, rows, dx);
 }
 
@@ -210,6 +244,65 @@ void run_backward(const TurnPlane& p, Role role, const StepRows& rows, const flo
     for (std::int64_t d = 0; !grad.a.empty() && d < p.width; ++d)
       grad.a[h * p.width + d] += float(da[d]), grad.b[h * p.width + d] += float(db[d]);
   });
+}
+
+void check(const MultiplyBlocks& m, const StepRows& rows) {
+  check_heads("multiply", m.heads, rows), check_tokens("multiply", m.tokens, rows);
+  check_size("multiply", "matrices", m.matrices.size(), m.heads * m.tokens * m.width() * m.size);
+}
+// x → M·x, or Mᵀ·x, in each block of a row; sums in double, rounded once. `sums` has room for a block.
+void multiply_row(const MultiplyBlocks& m, bool transposed, const float* matrices, float* x,
+                  std::vector<double>& sums) {
+  for (std::int64_t n = 0; n < m.blocks; ++n, x += m.size) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::int64_t r = 0; r < m.size; ++r, matrices += m.size) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < m.size; ++c) {
+        if (transposed) {
+          sums[std::size_t(c)] += double(x[r]) * double(matrices[c]);
+        } else {
+          sum += double(matrices[c]) * double(x[c]);
+        }
+      }
+      if (!transposed) sums[std::size_t(r)] = sum;
+    }
+    for (std::int64_t c = 0; c < m.size; ++c) x[c] = float(sums[std::size_t(c)]);
+  }
+}
+void multiply(const MultiplyBlocks& m, bool transposed, const StepRows& rows, float* x) {
+  parallel_ranges(rows.at.B * rows.at.T, 16, [&](auto begin, auto end) {
+    std::vector<double> sums(static_cast<std::size_t>(m.size));
+    for (auto n = begin; n < end; ++n) {
+      const std::int64_t b = n / rows.at.T, t = n % rows.at.T, token = token_of(m.tokens, rows, b, t);
+      for (std::int64_t h = 0; h < rows.at.H; ++h)
+        multiply_row(m, transposed, &m.matrices[m.at(m.heads > 1 ? h : 0, token)], x + place(rows, b, t, h),
+                     sums);
+    }
+  });
+}
+void run(const MultiplyBlocks& m, Role role, const StepRows& rows, float* x) {
+  check(m, rows);
+  multiply(m, role == Role::out, rows, x);
+}
+// y = M·x: dM = dy·xᵀ; of y = Mᵀ·x, dM = x·dyᵀ.
+void run_backward(const MultiplyBlocks& m, Role role, const StepRows& rows, const float* before, float* dx,
+                  MultiplyBlocks& grad) {
+  check(m, rows);
+  const bool transposed = role == Role::out;
+  parallel_for(grad.matrices.empty() ? 0 : m.heads * m.tokens, [&](std::int64_t entry) {
+    std::vector<double> sums(std::size_t(m.width() * m.size));
+    each_reader({m.heads, m.tokens}, rows, entry, [&](std::int64_t at) {
+      const float *left = (transposed ? before : dx) + at, *right = (transposed ? dx : before) + at;
+      for (std::int64_t n = 0; n < m.width(); ++n) {
+        const float* block = right + n / m.size * m.size;
+        for (std::int64_t c = 0; c < m.size; ++c)
+          sums[std::size_t(n * m.size + c)] += double(left[n]) * double(block[c]);
+      }
+    });
+    for (std::size_t n = 0; n < sums.size(); ++n)
+      grad.matrices[std::size_t(entry) * sums.size() + n] += float(sums[n]);
+  });
+  multiply(m, !transposed, rows, dx);
 }
 
 std::int64_t tokens_of(const Widen& w, const StepRows& rows) {
@@ -253,7 +346,9 @@ void run_backward(const Repeat& r, Role, const StepRows& rows, const float*, flo
 
 bool Step::needs_input() const {
   return std::holds_alternative<Softplus>(what) ||
-         (learns && (std::holds_alternative<Rotate>(what) || std::holds_alternative<TurnPlane>(what)));
+         (learns &&
+          (std::holds_alternative<Rotate>(what) || std::holds_alternative<Scale>(what) ||
+           std::holds_alternative<TurnPlane>(what) || std::holds_alternative<MultiplyBlocks>(what)));
 }
 
 namespace {
@@ -264,6 +359,7 @@ void each_array(Any& step, const Body& f) {
   if (auto* r = std::get_if<Rotate>(&step.what)) f(r->cos), f(r->sin);
   if (auto* s = std::get_if<Scale>(&step.what)) f(s->factor);
   if (auto* p = std::get_if<TurnPlane>(&step.what)) f(p->a), f(p->b);
+  if (auto* m = std::get_if<MultiplyBlocks>(&step.what)) f(m->matrices);
   if (auto* w = std::get_if<Widen>(&step.what)) f(w->columns);
 }
 
@@ -271,8 +367,9 @@ void each_array(Any& step, const Body& f) {
 Rotate without_numbers(const Rotate& r) {
   return {r.first, r.pairs, r.stride, r.gap, r.heads, r.tokens, {}, {}};
 }
-Scale without_numbers(const Scale& s) { return {s.width, {}}; }
+Scale without_numbers(const Scale& s) { return {s.width, {}, s.heads}; }
 TurnPlane without_numbers(const TurnPlane& p) { return {p.width, {}, {}, {}}; }
+MultiplyBlocks without_numbers(const MultiplyBlocks& m) { return {m.size, m.blocks, m.heads, m.tokens, {}}; }
 Widen without_numbers(const Widen& w) { return {w.first, w.width, w.heads, {}}; }
 Softplus without_numbers(const Softplus& s) { return s; }
 Repeat without_numbers(const Repeat& r) { return r; }

@@ -27,10 +27,11 @@ struct Rotate {
   std::int64_t at(std::int64_t h, std::int64_t token) const { return (h * tokens + token) * pairs; }
   bool operator==(const Rotate&) const = default;
 };
-// Channels 0..width−1 times the factor of their token.
+// Channels 0..width−1 times the factor of their token, or of their token in each head.
 struct Scale {
   std::int64_t width;
-  Floats factor;  // (tokens)
+  Floats factor;  // (heads, tokens)
+  std::int64_t heads = 1;
   bool operator==(const Scale&) const = default;
 };
 // x → ln(1 + eˣ) in channels 0..width−1.
@@ -46,6 +47,16 @@ struct TurnPlane {
   std::vector<double> places;  // (tokens)
   bool operator==(const TurnPlane&) const = default;
 };
+// Channels 0..blocks·size−1 in blocks of neighbours: block x of a token becomes M·x, M its matrix. What attention returns is
+// multiplied by Mᵀ, the inverse of a rotation.
+struct MultiplyBlocks {
+  std::int64_t size, blocks;
+  std::int64_t heads, tokens;  // of the matrices
+  Floats matrices;             // (heads, tokens, blocks, size, size), row by row
+  std::int64_t width() const { return blocks * size; }
+  std::int64_t at(std::int64_t h, std::int64_t token) const { return (h * tokens + token) * width() * size; }
+  bool operator==(const MultiplyBlocks&) const = default;
+};
 // Channels first..first+width−1 are these, for each token and head.
 struct Widen {
   std::int64_t first, width, heads;
@@ -60,7 +71,7 @@ struct Repeat {
 
 struct Step {
   unsigned roles;  // Role | Role ...
-  std::variant<Rotate, Scale, Softplus, TurnPlane, Widen, Repeat> what;
+  std::variant<Rotate, Scale, Softplus, TurnPlane, MultiplyBlocks, Widen, Repeat> what;
   bool learns = false;  // its arrays have gradients
   bool acts_on(Role role) const { return roles & unsigned(role); }
   // Whether its gradient needs the rows as they were before it.

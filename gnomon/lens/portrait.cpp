@@ -199,7 +199,8 @@ double work(const Encoding& e, unsigned acts, std::int64_t length, std::int64_t 
   const Shape& s = e.shape();
   const double D = double(s.D), logit = 32 * D + double(e.param_count()) / double(s.H);
   double all = 0;
-  if (acts & kInput) all += double(s.C) * input_cost(e) * double(length + compared(e, most_compared));
+  if ((acts & kInput) && !e.reads_content())
+    all += double(s.C) * input_cost(e) * double(length + compared(e, most_compared));
   if (acts & (kQk | kCross)) all += D * double(channel_tokens(length)) * logit;
   if (acts & (kLogits | kRows)) all += 8 * double(length) * logit;
   return all;
@@ -207,7 +208,7 @@ double work(const Encoding& e, unsigned acts, std::int64_t length, std::int64_t 
 
 std::vector<Fact> facts(const ShownEncoding& s, std::int64_t length, std::int64_t most_compared) {
   std::vector<Fact> out;
-  if (s.acts & kInput) input_facts(s, most_compared, out);
+  if ((s.acts & kInput) && !s.encoding.reads_content()) input_facts(s, most_compared, out);
   frequency_facts(s, length, out);
   if (s.acts & (kLogits | kRows)) bias_facts(s, length, out);
   return out;

@@ -189,6 +189,9 @@ Floats position_vectors(std::string_view encoding, std::int64_t width, const Pla
     throw Error(
         Fault::usage,
         text("'", encoding, "' is not an input encoding; allowed are encodings that act on the input"));
+  if (made->reads_content())
+    throw Error(Fault::usage,
+                text("'", encoding, "' reads the word vectors; allowed are encodings of positions alone"));
   const Floats start = w.empty() ? initial_numbers(made->params(), 0) : Floats(w.begin(), w.end());
   check_size("position vectors", "w", start.size(), made->param_count());
   const Positions at = places;

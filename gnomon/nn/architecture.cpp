@@ -150,6 +150,7 @@ std::int64_t heads_of_keys(const Step& step) {
   if (!step.acts_on(Role::k)) return 0;
   if (const auto* rotate = std::get_if<Rotate>(&step.what)) return rotate->heads;
   if (const auto* widen = std::get_if<Widen>(&step.what)) return widen->heads;
+  if (const auto* multiply = std::get_if<MultiplyBlocks>(&step.what)) return multiply->heads;
   if (const auto* turn = std::get_if<TurnPlane>(&step.what))
     return std::int64_t(turn->a.size()) / turn->width;
   return 0;

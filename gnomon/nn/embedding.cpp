@@ -64,6 +64,20 @@ void look_up_words_backward(const Call& c, float* g) {
   }
 }
 
+const std::uint8_t* padding_of(const Call& c) {
+  return c.p.padding.empty() ? c.tokens.padding : c.p.padding.data();
+}
+// The words for an input encoding that reads them; dense rows of 0 for padding.
+Content words_read(const Call& c) {
+  const std::int64_t step = row_step(word_width(c));
+  InputKept& k = c.p.input;
+  k.read = k.words;
+  const std::uint8_t* padding = padding_of(c);
+  for (std::int64_t n = 0; padding && n < c.N(); ++n) {
+    if (padding[n]) std::fill_n(&k.read[n * step], step, 0.0f);
+  }
+  return {c.tokens.B, c.tokens.T, {k.read.data(), step}, {}, nullptr, nullptr, {}};
+}
 void make_positions(const Call& c) {
   if (!c.m.scheme.input) return;
   const InputPart& input = c.m.scheme.at_input();
@@ -71,7 +85,11 @@ void make_positions(const Call& c) {
   if (!(k.tables_of == c.p.placement)) k.tables = input.tables(c.p.placement), k.tables_of = c.p.placement;
   const std::int64_t T = c.tokens.T, C = c.m.scheme.input->shape().C;
   k.e.assign(c.p.placement.rows * T * C, 0.0f);
-  if (!c.tokens.drop_positions) input.input({c.p.placement, k.tables, c.w + c.m.at.input}, k.e.data());
+  if (!c.tokens.drop_positions) {
+    const bool reads = c.m.scheme.input->reads_content();
+    const Content words = reads ? words_read(c) : Content{};
+    input.input({c.p.placement, k.tables, c.w + c.m.at.input, reads ? &words : nullptr}, k.e.data());
+  }
   c.taps().show("positions", k.e.data(), {c.p.placement.rows, T, C}, {T * C, C, 1});
 }
 void make_positions_backward(const Call& c, float* g) {
@@ -82,8 +100,19 @@ void make_positions_backward(const Call& c, float* g) {
     for (std::size_t n = 0; n < de.size(); ++n)
       de[n] = c.p.later[n] + (injection == Injection::every_layer ? de[n] : 0.0f);
   }
-  c.m.scheme.at_input().input_backward({c.p.placement, c.p.input.tables, c.w + c.m.at.input}, de.data(),
-                                       g + c.m.at.input);
+  const InputPart& input = c.m.scheme.at_input();
+  Batch batch{c.p.placement, c.p.input.tables, c.w + c.m.at.input};
+  if (!c.m.scheme.input->reads_content()) return input.input_backward(batch, de.data(), {g + c.m.at.input});
+  const Content words = words_read(c);
+  const std::int64_t step = row_step(word_width(c));
+  c.p.dread_words.assign(std::size_t(c.N() * step), 0.0f);
+  ContentGrad dwords{{c.p.dread_words.data(), step}, nullptr, nullptr, {}};
+  batch.content = &words;
+  input.input_backward(batch, de.data(), {g + c.m.at.input, &dwords});
+  const std::uint8_t* padding = padding_of(c);
+  for (std::int64_t n = 0; n < c.N() * step; ++n) {
+    if (!padding || !padding[n / step]) c.p.dwords[n] += c.p.dread_words[n];
+  }
 }
 
 std::int64_t type_of(const Call& c, std::int64_t n) { return c.tokens.types.empty() ? 0 : c.tokens.types[n]; }

@@ -25,7 +25,8 @@ struct ModelParts {
 struct InputKept {
   Floats looked_up;  // rows of a narrow word table
   Floats words, tables,
-      e;  // what is joined: rows of the word table; what the input encoding keeps and its vectors
+      e;        // what is joined: rows of the word table; what the input encoding keeps and its vectors
+  Floats read;  // the words as an input encoding reads them: 0 where a token is padding
   Placement tables_of;        // the places of the tables
   Floats joined, statistics;  // before the norm of the embedding, if there is one
   Floats narrow;              // before the matrix that widens what was joined, if there is one
@@ -59,7 +60,7 @@ struct Pass {
   HeadKept head;
   // Of the backward pass.
   LayerScratch scratch;
-  Floats dlast, dhead, dh, djoined, dwords, de, dencoder, dlooked_up, dnarrow, dread;
+  Floats dlast, dhead, dh, djoined, dwords, de, dencoder, dlooked_up, dnarrow, dread, dread_words;
   Floats later;  // what the position vectors receive after the first layer's input
 };
 // One call of a session.

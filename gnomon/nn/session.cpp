@@ -150,12 +150,9 @@ void Session::Work::place(const Tokens& t, bool training) {
     p.placement = Placement::consecutive(0, t.T);
   }
   const auto& samplers = m().scheme.samplers;
-  if (!samplers.empty() && p.placement.rows == 1) {
-    const auto one = p.placement.values;
-    for (std::int64_t b = 1; b < t.B; ++b)
-      p.placement.values.insert(p.placement.values.end(), one.begin(), one.end());
-    p.placement.rows = t.B;
-  }
+  const bool reads = m().scheme.input && m().scheme.input->reads_content();
+  // Each sequence has positions of its own.
+  if ((!samplers.empty() || reads) && p.placement.rows == 1) p.placement = p.placement.repeated(t.B);
   const Random random(t.seed, "positions");
   for (const auto& sampler : samplers) {
     for (std::int64_t b = 0; b < t.B; ++b) {
@@ -354,6 +351,10 @@ void Session::begin(std::int64_t B, std::int64_t capacity) {
   if (!m.scheme.samplers.empty())
     refuse(text("'", m.a.position.print(),
                 "' draws new positions for every window; it cannot generate with a cache"));
+  if (m.scheme.input && m.scheme.input->reads_content())
+    refuse(
+        text("'", m.a.position.print(),
+             "' reads the words before each token, which a cache of keys does not hold; it cannot generate"));
   work_->check_head();
   std::vector<LayerCache> caches;
   for (std::int64_t l = 0; l < m.a.layers; ++l) {

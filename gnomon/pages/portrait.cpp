@@ -29,6 +29,8 @@ std::vector<double> turning(const Encoding& e, std::int64_t context) {
 }
 
 std::string input_picture(const ShownEncoding& s, const Looked& at) {
+  if (s.encoding.reads_content())
+    return report::paragraph("Position vectors: they depend on the word vectors, so there is no picture.");
   const Shape& shape = s.encoding.shape();
   const std::int64_t end = s.encoding.positions_end().value_or(at.first + at.length),
                      rows = std::min(at.length, end - at.first);

@@ -16,15 +16,23 @@ std::string over(std::int64_t heads, std::int64_t tokens) {
   return text(heads > 1 ? "one per head" : "the same for all heads",
               tokens == 1 ? ", the same for all tokens" : "");
 }
-std::string say(const Rotate& r) {
-  const std::string pairs = r.stride == 2 && r.gap == 1 ? "(2i, 2i+1)" : text("(i, i+", r.gap, ")");
-  return text("rotate ", counted(std::size_t(r.pairs), "pair"), " ", pairs, " from channel ", r.first, ", ",
-              over(r.heads, r.tokens));
+std::string pairs_of(const auto& step) {
+  const std::string channels =
+      step.stride == 2 && step.gap == 1 ? "(2i, 2i+1)" : text("(i, i+", step.gap, ")");
+  return text(counted(std::size_t(step.pairs), "pair"), " ", channels, " from channel ", step.first);
 }
-std::string say(const Scale& s) { return text("scale ", channels(0, s.width), " by a factor per token"); }
+std::string say(const Rotate& r) { return text("rotate ", pairs_of(r), ", ", over(r.heads, r.tokens)); }
+std::string say(const Scale& s) {
+  return text("scale ", channels(0, s.width), " by a factor per token", s.heads > 1 ? " and head" : "");
+}
 std::string say(const Softplus& s) { return text("softplus of ", channels(0, s.width)); }
 std::string say(const TurnPlane& p) {
   return text("rotate in a plane of ", channels(0, p.width), ", one plane per head");
+}
+std::string say(const MultiplyBlocks& m) {
+  return text("multiply ", channels(0, m.width()), " by ",
+              m.blocks == 1 ? "a matrix" : text("matrices of ", m.size, " channels"), ", ",
+              over(m.heads, m.tokens));
 }
 std::string say(const Widen& w) { return text("append ", channels(w.first, w.width)); }
 std::string say(const Repeat& r) {

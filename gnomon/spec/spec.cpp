@@ -267,6 +267,11 @@ Scheme make_scheme(const Spec& spec, const Shape& shape, std::int64_t joined,
   if (spec.input) {
     inner.C = scheme.combination->position_width();
     scheme.input = make_checked(*spec.input, inner);
+    const std::int64_t words = scheme.combination->word_width();
+    if (scheme.input->reads_content() && words != inner.C)
+      throw Error(Fault::usage,
+                  text(spec.input->name, " has ", inner.C, " channels and reads words of ", words,
+                       "; allowed are ways to join words and position that leave both the whole width"));
   }
   std::vector<Named> names;
   const auto add = [&](const Named& named, const Shape& own) {

@@ -29,6 +29,7 @@ std::set<std::int64_t> changed(const Plan& plan, unsigned roles, std::int64_t D)
     }
     if (const auto* s = std::get_if<Softplus>(&step.what)) add(0, s->width);
     if (const auto* p = std::get_if<TurnPlane>(&step.what)) add(0, p->width);
+    if (const auto* m = std::get_if<MultiplyBlocks>(&step.what)) add(0, m->width());
   }
   return all;
 }

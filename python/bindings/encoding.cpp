@@ -22,6 +22,7 @@ nb::object param_list(const std::vector<ParamSpec>& params) {
 }
 const InputPart& input_of(const BoundScheme& s) {
   if (!s.input()) refuse(s, "input encoding");
+  if (s.input()->reads_content()) refuse(s, "vectors by position alone: they depend on the word vectors");
   return *part<InputPart>(*s.input());
 }
 
@@ -84,7 +85,7 @@ void vectors_backward(const BoundScheme& s, const Dense<double>& positions, cons
   check_size("vectors", "dvectors", dvectors.size(), Positions(places).size() * s.input()->shape().C);
   const nb::gil_scoped_release unlocked;
   const Floats tables = at.tables(places);
-  at.input_backward({places, tables, w.data()}, dvectors.data(), dw.data());
+  at.input_backward({places, tables, w.data()}, dvectors.data(), {dw.data()});
 }
 
 // Positions as its samplers draw them, of one sequence.
@@ -140,6 +141,8 @@ void bind_scheme(nb::module_& m) {
                  initial_numbers(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
            })
       .def_prop_ro("has_input", [](const BoundScheme& s) { return s.input() != nullptr; })
+      .def_prop_ro("reads_words",
+                   [](const BoundScheme& s) { return s.input() && s.input()->reads_content(); })
       .def_prop_ro("beside_attention", [](const BoundScheme& s) { return s.beside_attention(); })
       .def_prop_ro("input_width", [](const BoundScheme& s) { return s.input() ? s.input()->shape().C : 0; })
       .def_prop_ro("axes",

@@ -83,7 +83,9 @@ struct StepFields {
     if (!r.angles.empty()) d["angles"] = numpy<double>(r.angles, e);
   }
   void say(const Scale& s) const {
-    d["kind"] = "scale", d["width"] = s.width, d["factor"] = numpy<float>(s.factor);
+    const auto heads = std::size_t(s.heads);
+    d["kind"] = "scale", d["width"] = s.width,
+    d["factor"] = numpy<float>(s.factor, Extents{heads, s.factor.size() / heads});
   }
   void say(const Softplus& s) const { d["kind"] = "softplus", d["width"] = s.width; }
   void say(const TurnPlane& p) const {
@@ -91,6 +93,12 @@ struct StepFields {
     d["kind"] = "turn_plane", d["width"] = p.width, d["a"] = numpy<float>(p.a, e),
     d["b"] = numpy<float>(p.b, e);
     d["places"] = numpy<double>(p.places);
+  }
+  void say(const MultiplyBlocks& m) const {
+    const auto size = std::size_t(m.size);
+    d["kind"] = "multiply", d["size"] = m.size, d["width"] = m.width();
+    d["matrices"] = numpy<float>(
+        m.matrices, {std::size_t(m.heads), std::size_t(m.tokens), std::size_t(m.blocks), size, size});
   }
   void say(const Widen& w) const {
     const auto heads = std::size_t(w.heads), width = std::size_t(w.width);
@@ -179,6 +187,15 @@ nb::dict terms(const Compiled& c) {
     d["first_key"] = numpy<std::int32_t>(t.first_key, {t.first_key.size() / T, T});
     d["end_key"] = numpy<std::int32_t>(t.end_key, {t.end_key.size() / T, T});
   }
+  if (!t.code_ranges.empty()) {
+    const std::size_t groups = t.code_ranges.size();
+    const Extents codes{t.code_of_key.size() / (groups * T), groups, T};
+    d["code_of_query"] = numpy<double>(t.code_of_query, codes);
+    d["code_of_key"] = numpy<double>(t.code_of_key, codes);
+    nb::list ranges;
+    for (const CodeRange& range : t.code_ranges) ranges.append(nb::make_tuple(range.first, range.count));
+    d["code_ranges"] = ranges;
+  }
   if (!t.places.empty()) d["places"] = numpy<double>(t.places, {t.places.size() / T, T});
   return d;
 }
@@ -196,6 +213,7 @@ struct FillStep {
   void of(Rotate& r) const { fill(d, "cos", r.cos), fill(d, "sin", r.sin); }
   void of(Scale& s) const { fill(d, "factor", s.factor); }
   void of(TurnPlane& p) const { fill(d, "a", p.a), fill(d, "b", p.b); }
+  void of(MultiplyBlocks& m) const { fill(d, "matrices", m.matrices); }
   void of(Widen& w) const { fill(d, "columns", w.columns); }
   void of(Softplus&) const {}
   void of(Repeat&) const {}

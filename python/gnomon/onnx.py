@@ -89,7 +89,8 @@ def _missing_of_step(step, head_dim):
         if step["width"] != head_dim:
             yield "a scale on only some channels"
     elif kind != "rotate":
-        yield {"softplus": "softplus of q and k", "turn_plane": "rotations in a plane across channels", "repeat": "channels that are repeated",
+        yield {"softplus": "softplus of q and k",
+               "turn_plane": "rotations in a plane across channels", "multiply": "a matrix on blocks of channels", "repeat": "channels that are repeated",
                "widen": "channels that are appended"}[kind]
     elif step["cos"].shape[0] > 1:
         yield "a rotation that differs by head: RotaryEmbedding has one table for all heads"
@@ -202,9 +203,10 @@ class _Graph:
         return self.add("RotaryEmbedding", x, *caches, self.ids(), to=to, interleaved=int(interleaved), num_heads=heads, **part)
 
     def _scaled(self, x, n, to):
-        factor = self.table(f"factor_{n}", np.broadcast_to(self.plan.steps[n]["factor"], len(self.places)))
-        of_tokens = self.add("Gather", factor, self.ids())
-        return self.add("Mul", x, self.add("Unsqueeze", of_tokens, self.whole(1, 3)), to=to)
+        factor = self.plan.steps[n]["factor"]  # (heads or 1, T or 1)
+        by_token = self.table(f"factor_{n}", np.broadcast_to(factor, (len(factor), len(self.places))).T)
+        of_heads = self.add("Transpose", self.add("Gather", by_token, self.ids()), perm=[0, 2, 1])
+        return self.add("Mul", x, self.add("Unsqueeze", of_heads, self.whole(3)), to=to)
 
     def _mask(self):
         """attn_mask (batch, heads or 1, tokens, keys): numbers to add, or which pairs are seen; None: no mask."""

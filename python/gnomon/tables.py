@@ -12,7 +12,7 @@ from .encoding import Encoding
 from .errors import Error
 
 # What is added to the logits by position alone, by its names in a plan.
-BY_POSITION = {"by_distance", "by_query", "by_key", "curve_rate", "curve_by_token", "curve_slope", "curve_intercept"}
+BY_POSITION = {"by_distance", "by_query", "by_key", "by_code", "curve_rate", "curve_by_token", "curve_slope", "curve_intercept"}
 
 
 def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[str, np.ndarray]:
@@ -47,7 +47,9 @@ def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[
         without = _without(plan)
     else:
         without = [f"what reads {', '.join(pe.reads)}"]
-    if pe._scheme.has_input:
+    if pe._scheme.reads_words:
+        without.append("vectors that depend on the words")
+    elif pe._scheme.has_input:
         found["table"] = pe.vectors(as_sequence(places)).reshape(len(places), -1)
     if not found:
         raise Error(f"'{pe.spec}' has no tables: {', '.join(without) or 'nothing that depends on positions alone'}", place="tables",
@@ -84,7 +86,9 @@ def _of_rows(plan, tokens, about):
     for step in plan.steps:
         role = "" if {"q", "k"} <= set(step["roles"]) else f"_{step['roles'][0]}"
         if step["kind"] == "scale":
-            found[f"factor{role}"] = np.broadcast_to(step["factor"], tokens)
+            heads = len(step["factor"])
+            factor = np.broadcast_to(step["factor"], (heads, tokens))
+            found[f"factor{role}" + ("_by_head" if heads > 1 else "")] = factor if heads > 1 else factor[0]
         if step["kind"] != "rotate":
             continue
         about["pairing"] = "adjacent" if step["gap"] == 1 else "halves"
@@ -149,6 +153,11 @@ def bias_of_pairs(plan, queries, keys):
         total = total + a["by_query"][0][:, queries, None]
     if "by_key" in a:
         total = total + a["by_key"][0][:, None, keys]
+    if "by_code" in a:
+        begin = 0
+        for query, key, (least, count) in zip(terms["code_of_query"][0], terms["code_of_key"][0], terms["code_ranges"]):
+            entry = np.clip(np.trunc(query[queries][:, None] - key[keys]) - least, 0, count - 1).astype(np.int64)
+            total, begin = total + a["by_code"][:, begin + entry], begin + count
     if "curve_slope" in a:  # piecewise linear in x, between knots
         x = np.log1p(a["curve_rate"] * np.abs(delta)) * a["curve_by_token"][0, queries, None]
         piece = np.searchsorted(terms["curve_knots"], x, side="right")

@@ -47,6 +47,21 @@ void expect_answer(const std::function<void()>& f, const std::string& part) {
   EXPECT_NE(why(f).find(part), std::string::npos) << why(f);
 }
 
+TEST(Positions, ARowIsRepeatedForEachSequence) {
+  const std::vector<std::int64_t> lengths{2, 1};
+  Placement one = Placement::packed(lengths);
+  one.padding = {0, 0, 1};
+  const Placement three = one.repeated(3);
+  three.check();
+  EXPECT_EQ(three.rows, 3);
+  for (std::size_t n = 0; n < 9; ++n) {
+    EXPECT_EQ(three.values[n], one.values[n % 3]);
+    EXPECT_EQ(three.document[n], one.document[n % 3]);
+    EXPECT_EQ(three.padding[n], one.padding[n % 3]);
+  }
+  EXPECT_EQ(one.repeated(1), one);
+}
+
 TEST(Positions, ImpossibleOnesAreAnswered) {
   const std::int64_t far[] = {(std::int64_t{1} << 53) + 2}, none[] = {0}, five[] = {1, 1, 1, 1, 1};
   expect_answer([&] { Placement::of(far); }, "beyond 2^53");
@@ -154,12 +169,33 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
 
 // --- Places that do not follow each other: attention against the definition.
 
-const char* const kAnywhere[] = {
-    "none",           "rope",           "alibi",          "t5",
-    "kerple_log",     "shaw",           "deberta",        "deberta_v2",
-    "transformer_xl", "fire",           "cope",           "fox",
-    "grape_additive", "dape",           "pope",           "tupe",
-    "self_extend",    "stick_breaking", "window(size=4)", "content_profile(width=3, extent=6)"};
+const char* const kAnywhere[] = {"none",
+                                 "rope",
+                                 "alibi",
+                                 "t5",
+                                 "kerple_log",
+                                 "shaw",
+                                 "deberta",
+                                 "deberta_v2",
+                                 "transformer_xl",
+                                 "fire",
+                                 "cope",
+                                 "fox",
+                                 "grape_additive",
+                                 "dape",
+                                 "pope",
+                                 "tupe",
+                                 "self_extend",
+                                 "stick_breaking",
+                                 "window(size=4)",
+                                 "content_profile(width=3, extent=6)",
+                                 "selective_rope(activation=silu, bias=on, gate=head)",
+                                 "carope",
+                                 "repo",
+                                 "gape",
+                                 "cable",
+                                 "rope_heads",
+                                 "log_temperature"};
 
 void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
   for (const char* spec : kAnywhere) {
@@ -201,7 +237,8 @@ TEST(Attention, PackedDocuments) {
 TEST(Model, PackingAndPaddingLeaveADocumentWhatItIs) {
   for (const char* spec :
        {"sinusoidal", "rope", "alibi+[shaw, deberta]", "fox", "fire", "tupe", "dynamic_ntk", "pope",
-        "transformer_xl", "learned+window(size=3)", "queries_keys(sinusoidal)"}) {
+        "transformer_xl", "learned+window(size=3)", "queries_keys(sinusoidal)", "selective_rope",
+        "carope+cable", "gape", "log_temperature+lerope"}) {
     SCOPED_TRACE(spec);
     const Model model(make_block(
         "gpt", {.layers = 2, .width = 16, .heads = 2, .feed_forward = 2, .length = 12}, Spec::parse(spec)));

@@ -42,7 +42,8 @@ TEST(RotaryWindow, TheWholeFamilyHasIt) {
        {"rope",         "linear",     "ntk",          "ntk_by_parts", "dynamic_ntk",       "yarn",
         "longrope",     "llama3",     "dynamic_yarn", "mrope",        "mrope_interleaved", "xpos",
         "proportional", "rope_axial", "rope_learned", "rope_mixed",   "rope_value",        "rerope",
-        "self_extend",  "fope"})
+        "self_extend",  "fope",       "lerope",       "rope_heads",   "rope_clipped",      "selective_rope",
+        "carope",       "repo",       "rope_dino",    "riflex"})
     EXPECT_EQ(std::count(all.begin(), all.end(), name), 1) << name;
 }
 
@@ -55,7 +56,7 @@ TEST(RotaryWindow, IsASmallerHead) {
         const std::string window = text("pairing=", pairing, ", channels=", r,
                                         offset == D - r ? ", side=trailing" : text(", offset=", offset));
         SCOPED_TRACE(name + " " + window);
-        const Shape whole{D, 1, D, 12, true}, part{r, 1, r, 12, true};
+        const Shape whole{D, 1, D, 12, true}, part{D, 1, r, 12, true};
         const auto wide = make_encoding(name + "(" + window + ")", whole),
                    small = make_encoding(name + "(pairing=" + pairing + ")", part);
         const Case c(whole, *wide, T, 5);

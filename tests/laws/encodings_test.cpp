@@ -138,12 +138,14 @@ TEST_P(Laws, ActsTellsTheTruth) {
       acts |= step.acts_on(Role::q) || step.acts_on(Role::k) ? kQk : 0u;
       acts |= step.acts_on(Role::v) || step.acts_on(Role::out) ? kValue : 0u;
     }
-    if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty()) acts |= kLogits;
+    if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty() ||
+        !terms.by_code.empty())
+      acts |= kLogits;
     if (!terms.query_cross.empty() || !terms.key_cross.empty() || !terms.profile.empty()) acts |= kCross;
     if (!terms.value.empty()) acts |= kValue;
     if (!terms.curve_rate.empty() || !terms.tilt.empty() || !terms.forget_query.empty() ||
-        !terms.counted.empty() || terms.mixes() || terms.far_from < INFINITY ||
-        terms.weights != Weighting::softmax)
+        !terms.counted.empty() || !terms.carry_axis.empty() || !terms.carry_gate.empty() || terms.mixes() ||
+        terms.far_from < INFINITY || terms.weights != Weighting::softmax)
       acts |= kRows;
     if (!terms.first_key.empty()) acts |= kMask;
     EXPECT_EQ(acts, entry->acts) << entry->name << " acts on " << site_names(acts) << ", its entry says "

@@ -103,8 +103,11 @@ struct Fast {
     }
     if (const auto* e = part<InputPart>(*encodings.front().encoding)) {
       tables = e->tables(c.place);
-      e->input(batch, input.data());
-      e->input_backward(batch, gi.data(), dw.data());
+      const Content words{1, c.T(), {x.data(), c.shape.C}, {}, nullptr, nullptr, {}};
+      ContentGrad dwords{{dx.data(), c.shape.C}, nullptr, nullptr, {}};
+      const Batch of_words{c.place, tables, w.data(), &words};
+      e->input(of_words, input.data());
+      e->input_backward(of_words, gi.data(), {dw.data(), &dwords});
     }
     positions.places = &c.place;
     positions.plan = compile(positions.acting, c.place, s.causal);

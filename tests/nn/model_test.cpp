@@ -104,6 +104,38 @@ TEST(Model, TiedHeadAndPaddingToo) {
   padding[17] = padding[16] = 1;
   config.causal = false;
   expect_model_is_its_twin(config, padding);
+  Architecture reading = small("add(conv_position(kernel=4, groups=2), scale=off)");
+  reading.causal = false;
+  expect_model_is_its_twin(reading, padding);
+}
+
+// An input encoding that reads the words: not those of another document.
+TEST(Model, AConvolutionStaysInItsDocument) {
+  Architecture config = small("add(conv_position(kernel=7, groups=2), scale=off)");
+  config.causal = false;
+  const Model model(config);
+  const Floats w = shaken(model);
+  Text text;
+  Tokens tokens = text.tokens(2, 12);
+  const std::vector<std::int64_t> lengths{5, 1, 6};
+  const Placement packed = Placement::packed(lengths);
+  tokens.placement = &packed;
+  Floats before(24 * kVocabulary), after(before.size());
+  Session(model).logits(tokens, w, before);
+  for (std::size_t n = 0; n < 5; ++n) text.inputs[n] = (text.inputs[n] + 1) % std::int32_t(kVocabulary);
+  tokens.inputs = text.inputs;
+  Session(model).logits(tokens, w, after);
+  for (std::int64_t t = 0; t < 24; ++t) {
+    const bool same =
+        std::equal(&before[t * kVocabulary], &before[(t + 1) * kVocabulary], &after[t * kVocabulary]);
+    EXPECT_EQ(same, t >= 5) << t;
+  }
+  try {
+    Model(small("concat(conv_position, width=6)"));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("has 6 channels and reads words of 10"), std::string::npos);
+  }
 }
 
 TEST(Model, LogitsAgreeWithTheLossAndTheTwin) {

@@ -56,9 +56,15 @@ class ReferenceModel : public ReferenceParts {
       ids_.push_back(tokens.inputs[b * T + t]);
     }
     e_.clear();
+    std::vector<double> read = words;  // by an input encoding that reads words: padding has none
+    for (std::size_t n = 0; n < read.size(); ++n) {
+      const std::size_t t = n / (read.size() / std::size_t(T));
+      if (tokens.padding && tokens.padding[b * T + std::int64_t(t)]) read[n] = 0;
+    }
     for (std::int64_t n = 0; scheme_.input && n < T * scheme_.input->shape().C; ++n) {
       const std::int64_t C = scheme_.input->shape().C;
-      e_.push_back(scheme_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+      e_.push_back(
+          scheme_.at_input().input({positions, {}, {}, tail("position.input."), read}, n / C, n % C));
     }
     if (scheme_.input) tell("positions", e_);
     Matrix h(T);

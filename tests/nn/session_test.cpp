@@ -101,6 +101,7 @@ TEST(Sample, WhatCannotBeContinuedIsRefused) {
   Architecture encoder = small("rope");
   encoder.causal = false;
   expect_has(of(encoder), "generation needs a causal model");
+  expect_has(of(small("conv_position")), "reads the words before each token");
   expect_has(of(small("fox")), "'fox' has no key cache");
   expect_has(of(small("sinusoidal+randomised")), "draws new positions");
   expect_has(why([] { Writer(small("learned")).write({.count = 20}); }), "learned");

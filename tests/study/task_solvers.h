@@ -138,6 +138,18 @@ inline std::map<std::string, Solver, std::less<>> solvers() {
                    return std::optional(sign < 0 ? '1' : '0');
                  }),
         all_but(1)}},
+      {"swaps",
+       {[](Read read) {
+          if (read.size() <= 5) return std::optional<char>();
+          std::string order = read.substr(0, 5);
+          for (const char digit : read.substr(5)) {
+            const std::string places =
+                std::string("12131415232425343545").substr(2 * std::size_t(digit - '0'), 2);
+            std::swap(order[std::size_t(places[0] - '1')], order[std::size_t(places[1] - '1')]);
+          }
+          return std::optional(order.front());
+        },
+        all_but(5)}},
       {"dyck",
        {[](Read read) -> std::optional<char> {
           const std::string open = still_open(read);

@@ -276,6 +276,7 @@ TEST(Tasks, EveryWindowStaysAsItWas) {
       {"sort", {"3de12d6261af", "608f0ad33da6"}},
       {"sort_repeated", {"cba0ac204cd5", "130cfa6035c2"}},
       {"parity", {"7f32b8cd948b", "7f32b8cd948b"}},
+      {"swaps", {"585faffea471", "585faffea471"}},
       {"dyck", {"6a74ddbe42b5", "6a74ddbe42b5"}},
       {"needle", {"b86e23076b1d", "9baa5d9dbca4"}},
       {"indirect", {"fd530e2885da", "fd530e2885da"}},

@@ -15,12 +15,16 @@ TOLERANCE = 2e-6
 # What of these encodings has no operator; all others are expressible.
 REFUSED = {
     "rope_learned": "differs by head", "rope_mixed": "differs by head", "fope": "differs by head",
+    "liere": "matrix on blocks", "comrope": "matrix on blocks", "cayley_string": "matrix on blocks", "circulant_string": "matrix on blocks",
+    "vjepa2": "matrix on blocks",
     "pope": "softplus", "grape": "plane", "rerope": "distance of 64", "self_extend": "distance of 64",
     "shaw": "values by distance", "relative_key": "content and position", "relative_key_query": "content and position",
     "deberta": "content and position", "cope": "content and position", "dape": "content and position",
     "tupe": "appended", "stick_breaking": "stick-breaking",
     "transformer_xl": "reads rows", "grape_additive": "reads rows", "deberta_v2": "reads projections",
-    "fox": "reads x", "content_profile": "reads x", "data_alibi": "reads x",
+    "fox": "reads x", "content_profile": "reads x", "data_alibi": "reads x", "cable": "reads x", "wall": "reads x", "path": "reads x",
+    "selective_rope": "reads x", "carope": "reads x", "repo": "reads x", "gape": "reads rows",
+    "rope_heads": "differs by head",
 }
 SUMS = ["rope+alibi", "rope+fire", "rope+log_n", "t5+chunk(size=3)", "alibi+window(size=3)", "rope(pairing=adjacent)+window(size=2)",
         "rope(fraction=0.5)", "rope(fraction=0.5, pairing=adjacent)+kerple_log", "proportional(share=0.5)",

@@ -54,7 +54,7 @@ def test_the_registry_is_the_programs():
     (lambda: gn.make("rop", heads=2), "rope"), (lambda: gn.help("yarm"), "yarn"), (lambda: gn.make("rope(pairing=half)", heads=2), "halves"),
     (lambda: gn.make("alibi", heads=0), "heads"), (lambda: gn.make("rope", heads=6, kv_heads=4), "kv_heads"),
     (lambda: small("none").bias([0, 1]), "bias"), (lambda: small("t5").slopes, "slopes"), (lambda: small("alibi").frequencies, "frequencies"),
-    (lambda: small("rope").vectors([0]), "input encoding"), (lambda: small("fox").rotate(*qkv()[:2]), "reads"),
+    (lambda: small("rope").vectors([0]), "input encoding"), (lambda: small("conv_position").vectors([0]), "word vectors"), (lambda: small("fox").rotate(*qkv()[:2]), "reads"),
     (lambda: gn.explain({"model_type": 3}), "model_type"), (lambda: gn.explain("/no/such/file"), "no/such"),
     (lambda: gn.study(settings={"study.data": "copy"}, arms=["rop"]), "rope"),
     (lambda: gn.attend(*qkv(dtype=np.float64), pe=small("rope")), "float32"),

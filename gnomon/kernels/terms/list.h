@@ -3,6 +3,7 @@
 // clang-format off
 #include "gnomon/kernels/terms/by_distance.h"
 #include "gnomon/kernels/terms/by_token.h"
+#include "gnomon/kernels/terms/by_code.h"
 #include "gnomon/kernels/terms/query_cross.h"
 #include "gnomon/kernels/terms/profile.h"
 #include "gnomon/kernels/terms/key_cross.h"
@@ -13,13 +14,15 @@
 #include "gnomon/kernels/terms/counted.h"
 #include "gnomon/kernels/terms/mix.h"
 #include "gnomon/kernels/terms/far.h"
+#include "gnomon/kernels/terms/carry.h"
 #include "gnomon/kernels/terms/stick.h"
 // clang-format on
 
 #ifndef GNOMON_KERNELS_TERMS_LIST_H_
 #define GNOMON_KERNELS_TERMS_LIST_H_
 namespace gnomon {
-using TermKinds = KindList<ByDistanceTerm, ByTokenTerm, QueryCrossTerm, ProfileTerm, KeyCrossTerm, ValueTerm,
-                           ForgetTerm, CurveTerm, TiltTerm, CountedTerm, MixTerm, FarTerm, StickTerm>;
+using TermKinds =
+    KindList<ByDistanceTerm, ByTokenTerm, ByCodeTerm, QueryCrossTerm, ProfileTerm, KeyCrossTerm, ValueTerm,
+             ForgetTerm, CurveTerm, TiltTerm, CountedTerm, MixTerm, FarTerm, CarryTerm, StickTerm>;
 }  // namespace gnomon
 #endif

@@ -54,14 +54,27 @@ def _turn_plane(step, x, role, first, of):
     return torch.cat([turned, x[..., step["width"]:]], -1)
 
 
+def _multiply(step, x, role, first, of):
+    matrices, size = step["matrices"], step["size"]  # (heads, tokens, blocks, size, size)
+    flat = _over_tokens(matrices.flatten(2), x, first, of)
+    matrices = flat.unflatten(-1, matrices.shape[2:])
+    head = x[..., :step["width"]].unflatten(-1, (-1, size))
+    if role == "out":
+        matrices = matrices.transpose(-1, -2)
+    turned = (matrices @ head[..., None])[..., 0].flatten(-2)
+    return torch.cat([turned, x[..., step["width"]:]], -1)
+
+
 def _stepped(step, x, role, first, of):
     kind, n = step["kind"], step.get("width")
     if kind == "rotate":
         return _rotate(step, x, role, first, of)
     if kind == "turn_plane":
         return _turn_plane(step, x, role, first, of)
+    if kind == "multiply":
+        return _multiply(step, x, role, first, of)
     if kind == "scale":
-        factor = _over_tokens(step["factor"][None, :, None], x, first, of)
+        factor = _over_tokens(step["factor"][..., None], x, first, of)
         return torch.cat([x[..., :n] * factor, x[..., n:]], -1)
     if kind == "softplus":
         return torch.cat([softplus(x[..., :n]), x[..., n:]], -1)
@@ -151,6 +164,16 @@ def _by_token(a, at):
     return sum(x for x in (a.by_query, a.by_key) if x is not None)
 
 
+def _by_code(a, at):
+    query = a.code_of_query[..., at.first:at.first + at.q.shape[2]]
+    differences = (query[..., :, None] - a.code_of_key[..., None, :]).trunc()  # (B or 1, groups, Q, K)
+    bias, begin = 0, 0
+    for group, (least, count) in enumerate(a.code_ranges):
+        entry = (differences[:, group] - least).clamp(0, count - 1).long() + begin
+        bias, begin = bias + a.by_code[:, entry].movedim(0, 1), begin + count
+    return bias
+
+
 def _query_cross(a, at):
     rows = a.query_cross
     return at.by_distance(at.q[..., :rows.shape[2]] @ rows.transpose(1, 2))
@@ -202,6 +225,22 @@ def _far(a, at):
     return torch.where(at.delta >= a.far_from, at.product(swap(at.q), swap(at.k)), at.score)
 
 
+def _carry(a, at):
+    """Queries go past tokens from the last to the first, and meet each key after the tokens behind it."""
+    width = at.pe.head_dim + at.plan.joined
+    rows, key, columns = at.q[..., :width], at.k[..., :width], []
+    query = at.first + torch.arange(rows.shape[2], device=rows.device)[:, None]
+    for token in range(key.shape[2] - 1, -1, -1):
+        columns.append((rows * key[:, :, token, None]).sum(-1))
+        if a.carry_gate is not None:
+            after = rows * a.carry_gate[:, :, token, None].exp()
+        else:
+            axis, strength = a.carry_axis[:, :, token, None], a.carry_strength[:, :, token, None, None]
+            after = rows - strength * (rows * axis).sum(-1, keepdim=True) * axis
+        rows = torch.where(query >= token, after, rows)
+    return at.pe.scale * at.plan.terms["content_scale"] * torch.stack(columns[::-1], -1)
+
+
 def _stick(a, at, logits):
     queries, keys = logits.shape[2:]
     token = torch.arange(keys, device=logits.device)
@@ -220,10 +259,11 @@ def _value(a, at, weights):
 
 # What each kind of term does (gnomon/kernels/terms): the score in the place of at.score; what is added to the logits; the
 # weights of the logits; what is added to the output.
-SCORE = {"far": _far}
+SCORE = {"far": _far, "carry": _carry}
 LOGITS = {
     "by_distance": lambda a, at: a.by_distance,
     "by_token": _by_token,
+    "by_code": _by_code,
     "query_cross": _query_cross,
     "key_cross": _key_cross,
     "profile": lambda a, at: at.by_distance(a.profile_query @ a.profile.transpose(1, 2)),
@@ -261,8 +301,8 @@ def attend(pe, q, k, v, w, *, positions=None, bias=None, mask=None, padding=None
     unknown = [kind for kind in kinds if not any(kind in stage for stage in STAGES)]
     if unknown:
         raise NotImplementedError(f"terms without operations of PyTorch: {', '.join(unknown)}")
-    for far in of(SCORE):
-        at.score = far(arrays, at)
+    for score in of(SCORE):
+        at.score = score(arrays, at)
     logits = sum((term(arrays, at) for term in of(LOGITS)), at.score)
     if pe.soft_cap:
         logits = pe.soft_cap * torch.tanh(logits / pe.soft_cap)

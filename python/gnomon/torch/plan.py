@@ -6,6 +6,8 @@ import torch
 from ..encoding import positions_of
 from .once import once
 
+ARRAYS = ("angles", "cos", "sin", "factor", "a", "b", "matrices", "columns")  # of steps
+
 
 class Arrays(torch.autograd.Function):
     """Maps (w, q, k, x, projections) to the arrays of the plan: first those of its steps, then those of its terms."""
@@ -21,7 +23,7 @@ class Arrays(torch.autograd.Function):
         seen.q, seen.k, seen.x, seen.projections = map(dense, numbers)
         ctx.plan = _core.plan(encoding._scheme, positions, w.detach().cpu().float().numpy(), q.shape[0], seen)
         steps, terms = ctx.plan.steps, ctx.plan.terms
-        ctx.names = [[name for name in ("angles", "cos", "sin", "factor", "a", "b", "columns") if name in step] for step in steps]
+        ctx.names = [[name for name in ARRAYS if name in step] for step in steps]
         ctx.terms = list(terms["arrays"])
         tensors = [torch.from_numpy(step[name]).float().to(q.device) for step, names in zip(steps, ctx.names) for name in names]
         tensors += [torch.from_numpy(terms["arrays"][name]).to(q.device) for name in ctx.terms]
@@ -62,7 +64,7 @@ class Plan:
         self.steps, self.terms = plan.steps, dict(plan.terms)
         left = iter(tensors)
         for step in self.steps:
-            for name in ("angles", "cos", "sin", "factor", "a", "b", "columns"):
+            for name in ARRAYS:
                 if name in step:
                     step[name] = next(left)
         self.arrays = {name: next(left) for name in plan.terms["arrays"]}
