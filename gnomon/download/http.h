@@ -13,6 +13,8 @@ namespace gnomon {
 // Requests over HTTP and HTTPS: the only way by which gnomon reaches a network. http_curl.cpp makes them, or http_none.cpp refuses
 // them in a build without libcurl.
 
+bool has_http();  // whether this build makes requests
+
 struct HttpUrl {
   std::string text, scheme, host,
       port;  // scheme and host in lower case; the port also where the text leaves it out

@@ -157,6 +157,8 @@ struct Running {
 
 }  // namespace
 
+bool has_http() { return true; }
+
 HttpUrl parse_url(std::string_view url) { return parsed("", url); }
 HttpUrl parse_url(std::string_view url, const HttpUrl& base) { return parsed(base.text, url); }
 

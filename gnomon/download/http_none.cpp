@@ -14,6 +14,8 @@ namespace {
 
 }  // namespace
 
+bool has_http() { return false; }
+
 HttpUrl parse_url(std::string_view) { refuse(); }
 HttpUrl parse_url(std::string_view, const HttpUrl&) { refuse(); }
 std::string url_path(std::string_view) { refuse(); }

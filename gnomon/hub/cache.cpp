@@ -74,11 +74,10 @@ std::string lacks(const HubName& name, const Path& cache) {
               revisions.empty() ? "none" : revisions);
 }
 
-Error not_there(const std::string& given, const HubName& name, const HubPlaces& places) {
+Error not_there(const std::string& given, const HubName& name, const Path& cache, const std::string& how) {
   return Error(Fault::resource,
-               text(given, ": there is no such file or folder, and ", lacks(name, places.cache),
-                    ". Fetch it with `gnomon explain --download ", given, "`, or with `hf download ",
-                    name.repo, "`. HF_HUB_CACHE or HF_HOME names another cache."),
+               text(given, ": there is no such file or folder, and ", lacks(name, cache), ". Fetch it with ",
+                    how, ". HF_HUB_CACHE or HF_HOME names another cache."),
                {.place = given, .allowed = "a path, or a model in the cache"});
 }
 
@@ -130,13 +129,14 @@ std::optional<std::string> find_model(const std::string& given, const HubPlaces&
   return found ? std::optional(found->string()) : std::nullopt;
 }
 
-std::string model_path(const std::string& given, const HubPlaces& places, HubPart part) {
+std::string model_path(const std::string& given, const HubPlaces& places, HubPart part,
+                       const HubAdvice& advice) {
   if (const auto found = find_model(given, places, part)) return *found;
   const auto name = parse_hub_name(given);
   const Path folder = Path(given).parent_path();
   const bool meant_as_path = !folder.empty() && is_there(folder.string());
   if (!name || ends_as_file(*name) || meant_as_path) return given;
-  throw not_there(given, *name, places);
+  throw not_there(given, *name, places.cache, advice(*name));
 }
 
 }  // namespace gnomon

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,9 +25,12 @@ std::optional<Path> find_in_cache(const HubName& name, const HubPlaces& places, 
 
 // The path that a user means: `given` if something is there, otherwise the model of this name in the cache; nothing if it has none.
 std::optional<std::string> find_model(const std::string& given, const HubPlaces& places, HubPart part);
+// How a user fetches a model, in the words of the program that reads it: what follows "Fetch it with".
+using HubAdvice = std::function<std::string(const HubName&)>;
 // The same, and `given` if it can be no name. Throws Error(resource) for a name that is not in the cache; it says where it was looked
 // for and how to fetch it.
-std::string model_path(const std::string& given, const HubPlaces& places, HubPart part);
+std::string model_path(const std::string& given, const HubPlaces& places, HubPart part,
+                       const HubAdvice& advice);
 
 // The name that a user gave, unless something is there as a path.
 std::optional<HubName> named_model(const std::string& given);

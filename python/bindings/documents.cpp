@@ -78,8 +78,18 @@ std::string check_arrays(const nb::list& arrays, const std::string& spec, double
 
 }  // namespace
 
+// A model is fetched by huggingface_hub, which the package does not need for anything else. Settings are small; whoever wants them
+// alone need not fetch the weights.
 std::string path_of_model(const std::string& given, HubPart part) {
-  return model_path(given, hub_places(std::getenv), part);
+  const auto advice = [&](const HubName& name) {
+    const std::string revision = name.revision == "main" ? "" : text(", revision=\"", name.revision, "\"");
+    const bool one = !name.file.empty(), settings = part == HubPart::settings && !one;
+    return text("huggingface_hub.", one ? "hf_hub_download" : "snapshot_download", "(\"", name.repo, "\"",
+                one ? text(", \"", name.file, "\"") : "", revision,
+                settings ? ", allow_patterns=\"*.json\"" : "",
+                "), or give the path of a folder or file that you have");
+  };
+  return model_path(given, hub_places(std::getenv), part, advice);
 }
 
 void bind_documents(nb::module_& m) {
@@ -115,7 +125,7 @@ void bind_documents(nb::module_& m) {
       "extend",
       [](const std::string& path, const std::string& json, const std::string& to, bool force) {
         if (!force) {
-          const Strings file = json.empty() ? Strings{Config::open(path).where()} : Strings{};
+          const Strings file = json.empty() ? Strings{config_of(path, json).where()} : Strings{};
           refuse_lint_errors(linted(file, json, {}, "", {"", ""}).files.front());
         }
         return pages::extend_json(plan_extension(config_of(path, json), to), -1);

@@ -23,11 +23,14 @@ def made_encoding(pe: Any) -> Encoding:
 
 
 def encoding_for(pe: Any, q: Array, k: Array) -> Encoding:
-    """The encoding `pe`; if it is text, the encoding of this spec for rows of these shapes, (B, heads, tokens, channels). Raises Error
-    for a spec with parts outside attention, because attend() does not compute them."""
-    if not isinstance(pe, str):
-        return made_encoding(pe)
-    encoding = make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
+    """The encoding `pe`; if it is text, the encoding of this spec for rows of these shapes, (B, heads, tokens, channels)."""
+    return encoding_of(pe, q.shape[1], k.shape[1], q.shape[3]) if isinstance(pe, str) else made_encoding(pe)
+
+
+def encoding_of(spec: str, heads: int, kv_heads: int, head_dim: int) -> Encoding:
+    """The encoding of a spec for attention alone. Raises Error for a spec with parts outside attention, because attend() does not compute
+    them."""
+    encoding = make(spec, heads=heads, kv_heads=kv_heads, head_dim=head_dim)
     beside = encoding._scheme.beside_attention
     if beside:
         raise Error(f"pe: '{encoding.spec}' has {', '.join(beside)}; allowed are encodings that act inside attention. Use gnomon.make() for the rest",

@@ -55,6 +55,25 @@ def test_the_sources_of_a_release_say_what_is_beside_them(monkeypatch):
     assert set(project["project"]["license-files"]) == {"LICENSE"} | {f"bundled/{n}/{text}" for n, d in dist.INSIDE.items() for text in d["texts"]}
 
 
+RELATIVE = re.compile(r"\]\((?!https?://|#)")
+
+
+def test_the_description_of_the_package_leads_nowhere_wrong(monkeypatch):
+    """On PyPI there is no folder beside README.md."""
+    page = (ROOT / "README.md").read_text()
+    assert RELATIVE.search(page) and "](docs/report.png)" in page
+    monkeypatch.setattr(dist, "PUBLISHER", {"name": "A", "mail": "a@b.example", "home": "", "files": "", "pictures": ""})
+    bare = dist.readme(page)
+    assert not RELATIVE.search(bare) and "report.png" not in bare and "The essay takes five minutes" in bare
+    assert dist.published(f"Author: A\nName: gnomon\n\n{page}").endswith(f"Name: gnomon\n\n{bare}")
+    monkeypatch.setattr(dist, "PUBLISHER", dist.PUBLISHER | {"files": "https://b.example/blob/v1/", "pictures": "https://b.example/raw/v1"})
+    linked = dist.readme(page)
+    assert not RELATIVE.search(linked) and "](https://b.example/raw/v1/docs/report.png)" in linked
+    assert "[The essay](https://b.example/blob/v1/docs/why-add.md) takes five minutes" in linked
+    kept = "[a](https://c.example), [b](#b)\n\n```c\na[i](x);\n```\n"
+    assert dist.readme(kept) == kept
+
+
 def test_only_what_is_listed_goes_along(tmp_path, monkeypatch):
     monkeypatch.setattr(dist, "unpacked", lambda name: tmp_path / "sources" / name)
     monkeypatch.setattr(dist, "INSIDE", {"fmt": {"files": ["include/**/*.h"], "texts": ["LICENSE.rst"]}})

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import pickle
 import subprocess
@@ -369,6 +370,38 @@ def test_the_program_is_inside():
         done = subprocess.run([*command, "encodings", "rope"], capture_output=True, text=True)
         assert done.returncode == 0 and "pairing" in done.stdout
     assert subprocess.run([sys.executable, "-m", "gnomon", "bogus"], capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize("call, name, how", [
+    (gn.explain, "org/name", 'snapshot_download("org/name", allow_patterns="*.json")'),
+    (gn.explain, "org/name@v1", 'snapshot_download("org/name", revision="v1", allow_patterns="*.json")'),
+    (gn.explain, "org/name/a.gguf", 'hf_hub_download("org/name", "a.gguf")'),
+    (gn.lint, "org/name", 'snapshot_download("org/name")'),
+    (lambda name: gn.extend(name, to="4x"), "org/name", 'snapshot_download("org/name", allow_patterns="*.json")'),
+    (lambda name: gn.inspect(name, text=LLAMA), "org/name", 'snapshot_download("org/name")')])
+def test_a_model_that_is_not_there_is_fetched_by_what_python_has(call, name, how, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(gn.Error) as found:
+        call(name)
+    assert f"Fetch it with huggingface_hub.{how}, or give the path" in str(found.value) and "--download" not in str(found.value)
+
+
+def test_the_program_inside_offers_no_download_that_it_has_not(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "gnomon", "explain", "org/name"], capture_output=True, text=True,
+                          env=os.environ | {"HF_HUB_CACHE": str(tmp_path)})
+    assert done.returncode == 4 and "Fetch it with `hf download org/name`." in done.stderr and "--download" not in done.stderr
+
+
+def test_a_model_in_the_cache_is_known_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    repo, commit = tmp_path / "models--org--name", "0123456789" * 4
+    (repo / "snapshots" / commit).mkdir(parents=True)
+    (repo / "refs").mkdir()
+    (repo / "refs" / "main").write_text(commit)
+    (repo / "snapshots" / commit / "config.json").write_bytes((ROOT / "docs/examples/llama-2.json").read_bytes())
+    assert gn.explain("org/name").spec == gn.explain(ROOT / "docs/examples/llama-2.json").spec
+    by_name, by_path = gn.extend("org/name", to="4x"), gn.extend(ROOT / "docs/examples/llama-2.json", to="4x")
+    assert by_name["methods"] and by_name["methods"] == by_path["methods"]
 
 
 def test_other_libraries_arrays():

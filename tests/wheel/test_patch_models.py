@@ -105,8 +105,12 @@ REFUSED = {
     "a name": (lambda: "llama", "str"),
     "a wrapped model": (lambda: torch.nn.DataParallel(tiny.llama()), "DataParallel"),
     "a layer": (lambda: torch.nn.Linear(2, 2), "Linear"),
-    "BLOOM": (lambda: transformers.BloomForCausalLM(transformers.BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=50)),
-              "AttentionInterface"),
+    "a bias that is learned": (lambda: transformers.T5EncoderModel(transformers.T5Config(
+        d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, vocab_size=20)), "a learned table"),
+    "attention of its own": (lambda: transformers.MegatronBertForCausalLM(transformers.MegatronBertConfig(**tiny.SIZES, is_decoder=True)),
+                             "AttentionInterface"),
+    "a method that is replaced": (lambda: (model := ready(tiny.gptj), setattr(at := model.transformer.h[1].attn, "_attn", at._attn))[0],
+                                  "another library"),
     "a tower for images": (lambda: ready(tiny.git), "no attention"),
     "masks from values": (lambda: ready(tiny.doge), "masks from its values"),
     "attention to another sequence": (lambda: transformers.BertLMHeadModel(transformers.BertConfig(

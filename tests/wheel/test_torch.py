@@ -5,6 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._dynamo.testing import CompileCounter  # noqa: E402
+
 import gnomon as gn  # noqa: E402
 import gnomon.torch as gnt  # noqa: E402
 from gnomon.torch import ops, plain  # noqa: E402
@@ -143,6 +145,39 @@ def test_attention_is_pytorchs():
     torch.testing.assert_close(y, theirs)
     for mine, t in zip(ours, (q, k, v, bias)):
         torch.testing.assert_close(mine, t.grad, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("spec", ["rope", "t5+rope", "fox"])
+def test_a_spec_as_text_compiles_whole(spec, dynamic):
+    """Of several lengths, and of several numbers of heads, each of which is another encoding."""
+    def step(q, k, v):
+        return gn.attend(2 * q, k, v, pe=spec, **dict(x=torch.ones(1, q.shape[2], 8 * q.shape[1])) if spec == "fox" else {})
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    for heads, tokens in ((4, 6), (4, 9), (2, 9), (4, 1)):
+        one, other = ([torch.randn(1, heads, tokens, 8, generator=torch.Generator().manual_seed(n)).requires_grad_() for n in range(3)] for _ in range(2))
+        mine, theirs = step(*one), compiled(*other)
+        torch.testing.assert_close(theirs, mine)
+        mine.square().sum().backward(), theirs.square().sum().backward()
+        for a, b in zip(one, other, strict=True):
+            torch.testing.assert_close(b.grad, a.grad)
+
+
+def test_a_spec_as_text_is_compiled_once():
+    torch._dynamo.reset()
+    counter, q = CompileCounter(), torch.randn(1, 2, 3, 8)
+    compiled = torch.compile(lambda q: gn.attend(q, q, q, pe="rope"), fullgraph=True, backend=counter)
+    for _ in range(3):
+        compiled(q)
+    assert counter.frame_count == 1
+
+
+@pytest.mark.parametrize("spec, words", [("rop", "unknown encoding or combination 'rop'"), ("sinusoidal", "allowed are encodings that act inside attention")])
+def test_a_wrong_spec_in_a_compiled_program_is_told(spec, words):
+    q = torch.zeros(1, 2, 3, 8)
+    with pytest.raises(Exception, match=words):
+        torch.compile(lambda q: gn.attend(q, q, q, pe=spec), fullgraph=True, backend="eager")(q)
 
 
 @pytest.mark.parametrize("spec", ["rope", "alibi_learned", "shaw", "t5+rope"])

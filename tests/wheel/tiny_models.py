@@ -283,6 +283,55 @@ def modernbert_decoder():
         **SIZES, local_attention=4, cls_token_id=1, sep_token_id=2))
 
 
+def bloom(**more):
+    return transformers.BloomForCausalLM(transformers.BloomConfig(
+        **{**dict(hidden_size=32, n_layer=2, n_head=4, vocab_size=50, hidden_dropout=0.0, attention_dropout=0.0), **more}))
+
+
+def mpt(**more):
+    return transformers.MptForCausalLM(transformers.MptConfig(
+        **{**dict(d_model=32, n_layers=2, n_heads=4, vocab_size=50, max_seq_len=64, expansion_ratio=2), **more}))
+
+
+def mpt_of_its_own():
+    """Heads that are not a power of two, a scale, and projections that are clipped."""
+    return mpt(d_model=48, n_heads=6, attn_config=dict(clip_qkv=1.0, softmax_scale=0.3))
+
+
+def falcon(**more):
+    """One key for all heads."""
+    return transformers.FalconForCausalLM(transformers.FalconConfig(
+        **{**dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64), **more}))
+
+
+def falcon_alibi():
+    """Heads that are not a power of two, each with its keys, and ALiBi in place of a rotation."""
+    return falcon(hidden_size=48, num_attention_heads=6, alibi=True, multi_query=False, parallel_attn=False)
+
+
+def falcon_new():
+    """It repeats its keys itself."""
+    return falcon(new_decoder_architecture=True, num_kv_heads=2)
+
+
+GPT = dict(n_embd=32, n_layer=2, n_head=4, vocab_size=50, n_positions=64, rotary_dim=4, attn_pdrop=0, resid_pdrop=0, embd_pdrop=0,
+           bos_token_id=1, eos_token_id=2)
+
+
+def gptj():
+    return transformers.GPTJForCausalLM(transformers.GPTJConfig(**GPT))
+
+
+def codegen():
+    return transformers.CodeGenForCausalLM(transformers.CodeGenConfig(**GPT))
+
+
+def neox_japanese():
+    return transformers.GPTNeoXJapaneseForCausalLM(transformers.GPTNeoXJapaneseConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64, attention_dropout=0.0,
+        hidden_dropout=0.0, bos_token_id=1, eos_token_id=2))
+
+
 def ready(make, louder=4):
     """louder: than the standard start, so that positions matter."""
     torch.manual_seed(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, Union, overload
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..arrays import array_of, check_queries, check_real, check_truths, check_zeros_and_ones, floats
-from ..attention import KeyCache, check_cache, encoding_for, four_projections, layer_input
+from ..attention import KeyCache, check_cache, encoding_for, encoding_of, four_projections, layer_input
 from ..encoding import Encoding
 from ..encoding import make as _make
 from ..errors import Error
@@ -108,6 +109,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
         ops.check_rows(name, rows)
     if cache is None and not torch.jit.is_tracing():  # which warns of every comparison of sizes
         check_queries(q, k)
+    if isinstance(pe, str) and torch.compiler.is_compiling():
+        pe = _constant_encoding(pe, index(q.shape[1]), index(k.shape[1]), index(q.shape[3]))  # index() fixes a size that may vary
     encoding = encoding_for(pe, q, k)
     w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
     on = q.device
@@ -123,6 +126,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
                             projections=projections)
     return ops.attended(encoding, q, k, v, w, places, _pairs(bias, torch.float32, q, k.shape[2]), _pairs(mask, torch.bool, q, k.shape[2]),
                         padding, sinks, x, projections)
+
+
+@torch.compiler.assume_constant_result  # the core makes it, into which no compiler sees
+def _constant_encoding(spec: str, heads: int, kv_heads: int, head_dim: int) -> Encoding:
+    return encoding_of(spec, heads, kv_heads, head_dim)
 
 
 def _tensor(name: str, value: Numbers, device: torch.device | str) -> Tensor:

@@ -21,9 +21,10 @@ from ..encoding import Encoding, make
 from ..errors import Error
 from ..models import Explanation
 from ..torch import PositionEncoding, attend
-from . import parts, places
+from . import inside, parts, places
 
 _NAME = "gnomon"
+_ABSENT = object()
 # What some models hand to attention that changes its numbers, and that gnomon's does not take.
 _NOT_KNOWN = ("position_bias", "relative_position_bias", "indices", "block_indices")
 
@@ -92,12 +93,12 @@ class Patched:
             if "_gnomon_position" in module._modules:
                 del module._gnomon_position
         for changed, name, value in self._before:
-            setattr(changed, name, value)
+            delattr(changed, name) if value is _ABSENT else setattr(changed, name, value)
         self._hooks, self._before = [], []
 
     def _change(self, of: Any, name: str, value: Any) -> None:
-        """Sets an attribute until undo()."""
-        self._before.append((of, name, getattr(of, name)))
+        """Sets an attribute until undo(). One that the object itself has not, but its class, is taken away again."""
+        self._before.append((of, name, vars(of).get(name, _ABSENT)))
         setattr(of, name, value)
 
     def __enter__(self) -> PreTrainedModel:
@@ -117,8 +118,12 @@ def _hang(patched: Patched, text: parts.Text, causal: list[bool]) -> None:
         keep(rotary.register_forward_hook(places.NoRotation(call), with_kwargs=True))
     for table in text.tables:
         keep(table.register_forward_hook(places.NoTable(call, first), with_kwargs=True))
+    row = inside.row_of(text.attentions[0])
+    if row is not None and (row.turns or inside.counts(text.attentions[0])):
+        keep(text.first_layer.register_forward_pre_hook(inside.Handed(call) if row.turns else inside.Count(call, row), with_kwargs=True))
     for n, (attention, position, is_causal) in enumerate(zip(text.attentions, patched.positions, causal)):
-        keep(attention.register_forward_pre_hook(places.Tell(call, first=n == 0, order=is_causal and not position.encoding.causal), with_kwargs=True))
+        tell = places.Tell(call, first=n == 0, order=is_causal and not position.encoding.causal, turns=bool(row and row.turns))
+        keep(attention.register_forward_pre_hook(tell, with_kwargs=True))
         keep(attention.register_forward_hook(places.Forget(), always_call=True))
     if first.encoding._scheme.has_input and not text.tables:
         keep(text.first_layer.register_forward_pre_hook(places.BesideWords(call, first), with_kwargs=True))
@@ -132,8 +137,8 @@ def patch(model: PreTrainedModel, spec: str | Explanation, *, heads: int | None 
     takes nothing. The sizes, as in gnomon.make(), override those that explain() tells of the model.
 
     It supports models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
-    Qwen, DeepSeek, ModernBERT ...) or a table of positions (BERT, GPT-2, OPT, BART's decoder ...); docs/python.md counts them. In a model
-    of text and images it changes the text part. Of an encoder and a decoder it takes neither. Words stay as they are: vectors are added to
+    Qwen, DeepSeek, ModernBERT ...) or a table of positions (BERT, GPT-2, OPT, BART's decoder ...), and BLOOM, CodeGen, Falcon, GPT-J,
+    GPT-NeoX Japanese and MPT; docs/python.md counts them. In a model of text and images it changes the text part. Of an encoder and a decoder it takes neither. Words stay as they are: vectors are added to
     them, and "scale" of a spec says nothing here. A learned table as long as the model's begins with the model's rows.
 
     A layer keeps its scale, soft-cap, sinks, windows and masks, and position_ids keep their meaning. If a mask shows later keys (a prefix,
@@ -163,7 +168,7 @@ def patch(model: PreTrainedModel, spec: str | Explanation, *, heads: int | None 
     _hang(patched, text, [of_layer["causal"] for of_layer in own])
     for config in text.configs:
         patched._change(config, "_attn_implementation_internal", _NAME)
-    for attention, name, value in text.growth():
+    for attention, name, value in [*text.growth(), *text.methods(_attention)]:
         patched._change(attention, name, value)
     return patched
 

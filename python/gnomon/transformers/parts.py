@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 
 from ..errors import Error
 from ..models import Explanation, explain
+from . import inside
 
 _TABLES = ("position_embeddings", "wpe", "embed_positions", "positions_embed")  # what transformers calls a table of positions
 # Attention to another sequence in a decoder of two stacks. Alone it has none to attend to.
@@ -36,10 +37,14 @@ class Text:
         attentions = {n: m for n, m in named.items() if _attends(m, model.config) and n.rpartition(".")[2] != _ACROSS}
         self.attentions = list(attentions.values())
         self.layers = [_number(path, n) for n, path in enumerate(attentions)]
-        self.rotary = [m for m in named.values() if type(m).__name__.endswith("RotaryEmbedding")]
+        counted = any(inside.counts(m) for m in self.attentions)  # a Falcon has a rotary module nevertheless
+        self.rotary = [m for m in named.values() if type(m).__name__.endswith("RotaryEmbedding") and not counted]
         self.tables = [m for n, m in named.items() if n.rpartition(".")[2] in _TABLES and isinstance(m, nn.Embedding)]
         configs = [model.config, whole.config.get_text_config(), *(m.config for m in self.attentions if hasattr(m, "config"))]
         self.configs = list({id(config): config for config in configs}.values())
+        self.rows = [inside.row_of(m) for m in self.attentions]
+        if any(row and row.hidden for row in self.rows):  # MPT's mask is made of that of its own attention
+            self.configs = []
         self.first_layer = named[_layer(next(iter(attentions)))] if attentions else None
 
     @functools.cached_property
@@ -55,6 +60,8 @@ class Text:
         sizes = {name: own[name] for name in ("heads", "kv_heads", "head_dim", "value_dim", "causal") if own.get(name) is not None}
         if hasattr(attention, "num_key_value_groups"):  # JetMoE repeats its keys itself
             sizes["kv_heads"] = sizes["heads"] // attention.num_key_value_groups
+        if getattr(attention, "new_decoder_architecture", False):  # as this Falcon does
+            sizes["kv_heads"] = sizes["heads"]
         # The scale of DeepSeek's attention has YaRN's temperature in it, which is the encoding's.
         scale = attention.qk_head_dim**-0.5 if hasattr(attention, "qk_head_dim") else float(getattr(attention, "scaling", own["scale"]))
         width = self.tables[0].embedding_dim if self.tables else self.model.config.hidden_size
@@ -75,12 +82,18 @@ class Text:
                 found.append((attention, "config", config))
         return found
 
+    def methods(self, attention: Any) -> list[tuple[nn.Module, str, Any]]:
+        """The methods that compute attention past AttentionInterface, with what takes their place."""
+        return [(m, row.method, inside.replaced(m, row, attention)) for m, row in zip(self.attentions, self.rows) if row is not None]
+
 
 def _attends(module: nn.Module, config: Any) -> bool:
     """Whether a module computes attention in a model of this configuration; GIT has a tower for images inside. ModernBERT's has no scale,
     LayoutLM's no number of its layer."""
     if type(getattr(module, "config", config)) is not type(config):
         return False
+    if inside.row_of(module) is not None:
+        return True
     if hasattr(module, "scaling"):
         return any(hasattr(module, name) for name in ("layer_idx", "is_causal", "num_attention_heads"))
     return hasattr(module, "is_causal") and hasattr(module, "layer_idx")
@@ -132,7 +145,7 @@ def _check(model: PreTrainedModel, text: Text) -> None:
         raise _refuse(model, "has no attention that transformers can replace", "models whose attention goes through AttentionInterface")
     if any(hasattr(m, "_gnomon_position") for m in text.attentions):
         raise _refuse(model, "is patched already", "unpatched models; call undo() of the other patch first")
-    if not text.model._can_set_attn_implementation():
+    if not text.model._can_set_attn_implementation() and not all(text.rows):
         raise _refuse(model, "does not allow another attention", "models whose attention goes through AttentionInterface")
     if any(hasattr(m, "indexer") for m in text.attentions):
         raise _refuse(model, "selects the keys of a query with an indexer", "models whose queries see all keys in their mask")
@@ -143,7 +156,11 @@ def _check(model: PreTrainedModel, text: Text) -> None:
     across = [type(m).__name__ for m in text.attentions if getattr(m, "is_cross_attention", False) or "Cross" in type(m).__name__]
     if across:
         raise _refuse(model, f"attends to another sequence ({across[0]})", "models without cross-attention")
-    if not text.rotary and not text.tables:
+    if any(hasattr(m, "relative_attention_bias") for m in text.attentions):
+        raise _refuse(model, "adds biases from a learned table, which patch() does not take out", "models with rotary modules or position_embeddings")
+    if any(row and row.method in vars(m) for m, row in zip(text.attentions, text.rows)):
+        raise _refuse(model, "has attention whose method another library has replaced", "models as transformers makes them")
+    if not text.rotary and not text.tables and not all(text.rows):
         raise _refuse(model, "has no rotation and no known table of positions", "models with rotary modules or position_embeddings")
     odd = [type(m).__name__ for m in text.rotary if "position_ids" not in inspect.signature(m.forward).parameters]
     if odd:

@@ -17,7 +17,7 @@ from ..encoding import Encoding
 from ..errors import Error
 from ..torch.ops import is_watched
 
-_MARK = "_gnomon_said"  # on what a rotary module returned, which a layer that is computed again is handed again
+_MARK = "_gnomon_said"  # on what the layers are handed, which a layer that is computed again is handed again
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Keys:
         self.gaps = True
         if places.dim() == 3:
             return
-        places, ahead = _numbered(places, _seen(mask))
+        places, ahead = _numbered(places, seen_by_any(mask))
         self.gaps = not bool(((places.diff() == 1) | (places[:, 1:] == 0)).all())  # texts side by side begin at 0
         self.positions = None if not bool(ahead.any()) else places[:1] if bool((places == places[:1]).all()) else places
 
@@ -48,7 +48,7 @@ class Keys:
         """Whether the mask shows a key after its query. A program that is being compiled cannot look."""
         if self._mask is None or is_watched(self._mask):
             return False
-        return bool((_shown(self._mask) & later(*self._mask.shape[-2:], self._mask.device)).any())
+        return bool((shown(self._mask) & later(*self._mask.shape[-2:], self._mask.device)).any())
 
     def check(self, encoding: Encoding) -> None:
         """Raises Error if an encoding cannot read these keys."""
@@ -160,12 +160,8 @@ class NoRotation:
     def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], result: Any) -> Any:
         said = self.call.say(named["position_ids"] if "position_ids" in named else arguments[1])
         if isinstance(result, Tensor):  # complex numbers, which q and k are multiplied by
-            nothing = torch.ones_like(result)
-            setattr(nothing, _MARK, said)
-            return nothing
-        cos, sin = torch.ones_like(result[0]), torch.zeros_like(result[1])
-        setattr(cos, _MARK, said)
-        return cos, sin
+            return mark(torch.ones_like(result), said)
+        return mark(torch.ones_like(result[0]), said), torch.zeros_like(result[1])
 
 
 class NoTable:
@@ -208,10 +204,10 @@ class BesideWords:
         self.call, self.position = call, position
 
     def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        said = _said(arguments, named) or self.call.said
-        assert said is not None
+        found = said(arguments, named) or self.call.said
+        assert found is not None
         hidden = arguments[0] if arguments else named["hidden_states"]
-        hidden = hidden + self.position.vectors(said.words).to(hidden)
+        hidden = hidden + self.position.vectors(found.words).to(hidden)
         return ((hidden, *arguments[1:]), named) if arguments else (arguments, {**named, "hidden_states": hidden})
 
 
@@ -251,19 +247,34 @@ class Forget:
 
 
 class Tell:
-    """Before a module computes attention: gives it its data, and takes factors of its queries that grow with position away (Beam)."""
+    """Before a module computes attention: gives it its data, and takes factors of its queries that grow with position away (Beam). turns:
+    whether it rotates by position_ids itself; it gets 0 for all."""
 
-    def __init__(self, call: Call, *, first: bool, order: bool) -> None:
-        self.call, self.first, self.order = call, first, order
+    def __init__(self, call: Call, *, first: bool, order: bool, turns: bool) -> None:
+        self.call, self.first, self.order, self.turns = call, first, order, turns
 
     def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        cache = next((x for x in (*arguments, *named.values()) if hasattr(x, "get_seq_length")), None)
-        module.__dict__["_gnomon_told"] = Told(_said(arguments, named), self.call, getattr(cache, "self_attention_cache", cache), self.first,
-                                                self.order)
-        return arguments, {name: None if name == "attention_scaling" else x for name, x in named.items()}
+        told, named = said(arguments, named), {name: None if name == "attention_scaling" else x for name, x in named.items()}
+        if self.turns:
+            told = Said(named["position_ids"], named["position_ids"])
+            named["position_ids"] = torch.zeros_like(told.positions)
+        module.__dict__["_gnomon_told"] = Told(told, self.call, cache_of(arguments, named), self.first, self.order)
+        return arguments, named
 
 
-def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
+def cache_of(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The cache of this text among the arguments of a layer, or None."""
+    cache = next((x for x in (*arguments, *named.values()) if hasattr(x, "get_seq_length")), None)
+    return getattr(cache, "self_attention_cache", cache)
+
+
+def mark(handed: Tensor, said: Said) -> Tensor:
+    """Attaches positions to what the layers are handed."""
+    setattr(handed, _MARK, said)
+    return handed
+
+
+def said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
     """The positions that a rotary module attached to its result."""
     for x in (*arguments, *named.values()):
         x = x[0] if isinstance(x, tuple) and x else x
@@ -315,11 +326,11 @@ def _alike(old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
     return old.repeat_interleave(rows // len(old), 0), new.repeat_interleave(rows // len(new), 0)
 
 
-def _shown(mask: Tensor) -> Tensor:
+def shown(mask: Tensor) -> Tensor:
     """A mask as truths: whether a query sees a key."""
     return mask > torch.finfo(mask.dtype).min / 2 if mask.is_floating_point() else mask.bool()
 
 
-def _seen(mask: Tensor | None) -> Tensor | None:
+def seen_by_any(mask: Tensor | None) -> Tensor | None:
     """(1 or B, keys): whether any query sees the key."""
-    return None if mask is None else _shown(mask).flatten(1, 2).any(1)
+    return None if mask is None else shown(mask).flatten(1, 2).any(1)
