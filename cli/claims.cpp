@@ -114,8 +114,27 @@ void write_pages(const ClaimsFolder& folder, const ClaimsSummary& summary, const
   for (const auto& [name, markdown] : pages::essays(summary)) write_file(folder.essay(name), markdown);
 }
 
+// Claims without models, measured now, in the place of what an archive has of them.
+std::vector<Answered> measured_since(const ClaimsOptions& o) {
+  const ClaimsConfig config{select_claims(o.ids), {}, false};
+  for (const Claim* c : config.chosen) {
+    if (c->recipes)
+      throw Error(Fault::usage,
+                  text("--from: claim ", c->id, " trains models, and is measured by a run of its own"));
+  }
+  ClaimsConduct conduct(config, nullptr, {}, false);
+  auto summary = perform(o, conduct);
+  return summary ? std::move(summary->answers) : std::vector<Answered>();
+}
+
 int tell_again(const ClaimsOptions& o) {
-  const auto [summary, how] = pages::claims_again(read_file(o.from), o.from);
+  const auto [summary, how] = pages::claims_again(
+      read_file(o.from), o.from, o.ids.empty() ? std::vector<Answered>() : measured_since(o));
+  if (interruptions()) return 128 + last_signal();
+  if (o.json) {
+    fmt::print("{}", pages::claims_json(summary, how));
+    return 0;
+  }
   const ClaimsFolder folder{o.out.empty() ? Path(o.from).parent_path() : Path(o.out)};
   if (!folder.folder.empty()) make_folders(folder.folder);
   write_pages(folder, summary, how);

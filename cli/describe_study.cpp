@@ -134,7 +134,8 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print the findings as JSON");
   app.add_option("--from", o.from,
-                 "write the pages again from the claims.json of a run, in today's words; measure nothing")
+                 "write the pages again from the claims.json of a run, in today's words; measure nothing but "
+                 "each ID, which may train no model")
       ->type_name("FILE");
   app.add_flag("--rules", o.rules, "print the methods, predictions and rules of the claims");
   app.footer(

@@ -1,5 +1,6 @@
 #include "gnomon/claims/answer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -55,6 +56,13 @@ void correct(std::vector<Answered>& answers) {
   }
   const std::vector<double> corrected = holm(p);
   for (std::size_t n = 0; n < family.size(); ++n) family[n]->p_holm = corrected[n];
+}
+
+std::size_t surviving(std::span<const Estimate> differences) {
+  std::vector<double> p;
+  for (const Estimate& e : differences) p.push_back(p_value(e));
+  const std::vector<double> corrected = holm(p);
+  return std::size_t(std::count_if(corrected.begin(), corrected.end(), [](double q) { return q <= .05; }));
 }
 
 std::optional<std::vector<Answered>> answer(Experiment& experiment, const std::vector<const Claim*>& claims,

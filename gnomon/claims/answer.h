@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gnomon/claims/claim.h"
@@ -26,6 +27,8 @@ struct Answered {
 
 // p_holm of the answers that have a p: those are the family (study/statistics/comparisons.h).
 void correct(std::vector<Answered>& answers);
+// How many of these differ from 0 at 5 % after the same correction for all of them.
+std::size_t surviving(std::span<const Estimate> differences);
 
 // Finds the rates, trains what the claims need, then measures them in order. nullopt: stopped. Throws Error(bug) for a
 // claim that cannot decide (require_decidable), before anything is trained.

@@ -30,8 +30,9 @@ struct ClaimsFolder {
 // What was measured.
 struct ClaimsSummary {
   ClaimsConfig config;
-  std::string text_sha256;  // empty without a text
-  std::string rules{};      // "sha256 ..." of those by which an archive was measured; empty: today's
+  std::string text_sha256;           // empty without a text
+  std::string rules{};               // "sha256 ..." of those by which an archive was measured; empty: today's
+  std::vector<std::string> again{};  // claims of an archive that were measured later, by today's
   std::vector<Answered> answers;
   std::size_t differing;  // verdicts that are not the recorded ones
   std::int64_t seeds;

@@ -233,9 +233,10 @@ void about_probes(const Inspection& f, Sheet& s) {
             text("error of a linear probe of the position in ", words_of(f, l), ", tokens"),
             {at.probe->error, told}, 1);
     if (at.untrained)
-      s.add(q, "probe_untrained." + place_of(f, l),
-            text("error of a linear probe of the position in ", words_of(f, l), " before training, tokens"),
-            {at.untrained->error, told}, 1);
+      s.add(
+          q, "probe_untrained." + place_of(f, l),
+          text("error of a linear probe of the position in ", words_of(f, l), " with random weights, tokens"),
+          {at.untrained->error, told}, 1);
   }
   if (!f.word_probe) return;
   s.add(q, "probe_words", "error of a linear probe of the position in the words alone, tokens",

@@ -68,7 +68,7 @@ struct StreamLook {
   double first_length;        // of the first token, over the mean of the others
   std::optional<PositionProbe> probe;
   std::optional<PositionProbe>
-      untrained;  // the null: the same probe in the same architecture as it is before training
+      untrained;  // the null: the same probe in the same architecture with random weights, one draw of ours
 };
 
 // Shares of word, position, the rest and biases in the variance of a head's logits (term_shares), means over windows; and the

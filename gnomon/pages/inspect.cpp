@@ -215,7 +215,7 @@ std::string streams_section(const Inspected& in) {
       {"tokens", false, {}, false},
       {}};
   report::Series error{"stream", {}, 0, false, true, true}, words{"words alone", {}, 1, false, false, true},
-      untrained{"before training", {}, 2, false, true, true};
+      untrained{"random weights", {}, 2, false, true, true};
   for (std::size_t l = 0; l < in.found.streams.size(); ++l) {
     const StreamLook& s = in.found.streams[l];
     position.points.emplace_back(double(l), s.variance.position);

@@ -81,9 +81,9 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
     said += text(" A linear probe reads the position with a mean error of ", grouped(first.probe->error, 1),
                  " tokens before the first layer and ", grouped(last.probe->error, 1),
                  " after the last. For comparison: words alone ", grouped(in.found.word_probe->error, 1),
-                 last.untrained
-                     ? text(", the end of the model before training ", grouped(last.untrained->error, 1))
-                     : "",
+                 last.untrained ? text(", the end of the same architecture with random weights ",
+                                       grouped(last.untrained->error, 1))
+                                : "",
                  ", a constant guess ", grouped(double(in.found.probed) / 4, 1), ".");
   all.push_back(said);
   const auto longest =

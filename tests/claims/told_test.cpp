@@ -143,7 +143,26 @@ TEST(Claims, ARunIsToldAgainFromItsJson) {
   const auto [again, how] = pages::claims_again(json, "folder/claims.json");
   EXPECT_EQ(pages::claims_json(again, {"a command", "a machine"}), json);
   EXPECT_EQ(how.machine, "a machine, words written again from claims.json");
+  EXPECT_EQ(pages::claims_again(pages::claims_json(again, how), "claims.json").how.machine, how.machine)
+      << "once";
+  std::string earlier = json;
+  earlier.replace(json.find("sha256 "), 10, "sha256 ...");
+  EXPECT_NE(pages::claims_json(pages::claims_again(earlier, "claims.json").summary, how).find("sha256 ..."),
+            std::string::npos)
+      << "the rules that its numbers were measured under";
   EXPECT_THROW(pages::claims_again("{}", "claims.json"), Error);
+
+  // Measured later, in the place of what the file has: said on the page, and kept in what is written of it.
+  Answered since = run.answers.front();
+  since.finding.numbers.front().name = "measured later";
+  const auto later = pages::claims_again(earlier, "claims.json", {since}).summary;
+  for (const std::string& told : {pages::claims_markdown(later, how), pages::claims_page(later, how)}) {
+    EXPECT_NE(told.find("measured later"), std::string::npos);
+    EXPECT_NE(told.find("Numbers of 004-16, which train no model, were measured again later."),
+              std::string::npos);
+  }
+  const std::string written = pages::claims_json(later, how);
+  EXPECT_EQ(pages::claims_json(pages::claims_again(written, "claims.json").summary, how), written);
 }
 
 TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {

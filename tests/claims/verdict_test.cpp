@@ -200,6 +200,22 @@ std::vector<double> corrected(const std::vector<double>& p) {
   return out;
 }
 
+TEST(Verdict, DifferencesAreCorrectedForTheirNumber) {
+  const auto five = [](double mean, double half_width) {
+    const double step = half_width * std::sqrt(2.0) / 2.776445;  // t(4) at 97.5 %
+    std::vector<double> values;
+    for (const double at : {-2, -1, 0, 1, 2}) values.push_back(mean + step * at);
+    return mean_interval(values);
+  };
+  // p = 0.010, 0.026, 0.033 and 1: three lie apart from 0 by themselves, and one among the four.
+  const std::vector<Estimate> four{five(-.0569, .0343), five(.0218, .0175), five(.0246, .0214),
+                                   five(0, .0047)};
+  EXPECT_NEAR(four[0].half_width, .0343, 1e-6);
+  for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(surviving(std::span(four).subspan(n, 1)), n < 3) << n;
+  EXPECT_EQ(surviving(four), 1u);
+  EXPECT_EQ(surviving(std::vector{mean_interval(std::vector{1.0})}), 0u) << "one seed tells nothing";
+}
+
 TEST(Verdict, TheCorrectionIsHolms) {
   // By hand: 0.005 · 4, 0.01 · 3, 0.03 · 2, and 0.04 · 1, which must not be less than the one before.
   const std::vector<double> found = corrected({.01, .04, .03, .005}), by_hand{.03, .06, .06, .02};

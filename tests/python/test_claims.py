@@ -54,12 +54,40 @@ def test_the_documents_are_written_from_the_archive(tmp_path):
     assert drawn and (tmp_path / "claims.html").read_text().count("<figure") == len(drawn)
 
 
+def test_the_archive_has_the_words_of_its_pages():
+    """What somebody reads in docs/results/claims.json is what stands on the page, and what the program makes of the numbers today."""
+    archive = ROOT / "docs" / "results" / "claims.json"
+    run, page = json.loads(archive.read_text()), (ROOT / "docs" / "claims.md").read_text()
+    again = json.loads(gnomon("claims", "--from", archive, "--json", check=0).stdout)
+    others = {c["id"]: [key for key in c if c[key] != now[key]] for c, now in zip(run["claims"], again["claims"], strict=True) if c != now}
+    assert others == {}, "make record"
+    assert run == again, "make record"
+    for claim in run["claims"]:
+        told = page.split(f'<a id="c{claim["id"]}"></a>')[1].split("\n#### ")[0]
+        assert told.startswith(f"**{claim['reading']}**") and claim["leaning"] == claim["reading"].startswith("leaning: "), claim["id"]
+        assert all(claim[key] in told for key in ("told", "answer", "how_sure", "other_texts")), claim["id"]
+    for question in run["questions"]:
+        assert f"\n## {question['title']}\n\n*{question['state']}*: **{question['answer']}**\n" in page, question["key"]
+
+
 def test_a_run_under_earlier_rules_says_so(tmp_path):
     archive = (ROOT / "docs" / "results" / "claims.json").read_text()
     before = "sha256 " + 64 * "0"
     (tmp_path / "claims.json").write_text(archive.replace(json.loads(archive)["rules"], before))
     gnomon("claims", "--from", tmp_path / "claims.json", "--out", tmp_path, check=0)
     assert f"measured under earlier ones ({before}), and are judged by these." in (tmp_path / "claims.md").read_text()
+
+
+def test_a_claim_without_models_is_measured_again_into_an_archive(tmp_path):
+    archive = json.loads((ROOT / "docs" / "results" / "claims.json").read_text())
+    place, claim = next((n, c) for n, c in enumerate(archive["claims"]) if c["id"] == "004-16")
+    measured = json.dumps(archive["claims"][place])
+    claim["numbers"] = claim["numbers"][:1]  # less than its answer takes
+    (tmp_path / "claims.json").write_text(json.dumps(archive))
+    assert gnomon("claims", "--from", tmp_path / "claims.json", "--out", tmp_path).returncode != 0
+    later = json.loads(gnomon("claims", "004-16", "--from", tmp_path / "claims.json", "--json", check=0).stdout)
+    assert json.dumps(later["claims"][place]) == measured and set(later["again"]) == {"004-16", *archive["again"]}
+    assert "000-02 trains models" in gnomon("claims", "000-02", "--from", tmp_path / "claims.json", check=2).stderr
 
 
 def rules_hash():

@@ -130,6 +130,12 @@ JoinedSizes sizes_of_512() {
           count(wide), wide.training_flops_per_token(512) / sum.training_flops_per_token(512)};
 }
 
+double joined_size(std::string_view spec, std::int64_t width, std::int64_t layers) {
+  return double(Model(make_block("gpt", {.layers = layers, .width = width, .heads = 4, .length = 64},
+                                 Spec::parse(spec)))
+                    .param_count());
+}
+
 namespace {
 constexpr Shape kSmall{.C = 32, .H = 2, .D = 16, .length = 8, .causal = false};
 std::size_t place_of(std::int64_t token, std::int64_t channel) {

@@ -27,6 +27,8 @@ struct JoinedSizes {
   double wide_flops;
 };
 JoinedSizes sizes_of_512();
+// Parameters of a byte model with four heads.
+double joined_size(std::string_view spec, std::int64_t width, std::int64_t layers);
 
 // A logit of an encoding of attention by its definition: random queries and keys (2 heads, 8 tokens, 16 channels) and
 // parameters; head 1, query 3, key 5.

@@ -68,6 +68,33 @@ MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const AskedOfMeaning&
           normed.neighbours, basis.columns,      norm_ratio(e, x).raw};
 }
 
+namespace {
+// Of the ten words nearest to word + position, by cosine, the word itself apart: the share of the word's own cluster.
+double inside_clusters(std::int64_t d, std::int64_t size, const AskedOfMeaning& asked) {
+  constexpr std::int64_t kNeighbours = kCluster - 1;
+  const Matrix x = made_up(kVocabularySize, d, .3, size), e = sinusoid(d, kPositions);
+  std::vector<double> lengths;
+  for (std::int64_t w = 0; w < x.rows; ++w) lengths.push_back(std::sqrt(dot(x.row(w), x.row(w))));
+  double inside = 0;
+  for (std::int64_t n = 0; n < asked.words; ++n) {
+    const std::int64_t self = n * x.rows / asked.words;
+    for (std::int64_t p = 0; p < asked.positions; ++p) {
+      const auto word = x.row(self), place = e.row((2 * p + 1) * e.rows / (2 * asked.positions));
+      std::vector<double> sum(word.begin(), word.end());
+      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += place[c];
+      std::vector<std::pair<double, std::int64_t>> all;
+      for (std::int64_t w = 0; w < x.rows; ++w) {
+        if (w != self) all.emplace_back(-dot(sum, x.row(w)) / lengths[std::size_t(w)], w);
+      }
+      std::partial_sort(all.begin(), all.begin() + kNeighbours, all.end());
+      for (std::int64_t k = 0; k < kNeighbours; ++k)
+        inside += all[std::size_t(k)].second / size == self / size;
+    }
+  }
+  return inside / double(asked.words * asked.positions * kNeighbours);
+}
+}  // namespace
+
 double position_by_counting(std::int64_t V, std::int64_t d, std::int64_t windows) {
   const Matrix x = gaussian_words(V, d, 51), e = sinusoid(d, kPositions);
   const Random random(51, "words of windows");
@@ -165,11 +192,20 @@ void nearest_neighbours(const Experiment& experiment, Finding& f) {
           meaning_left(made_up(kVocabularySize, d, .3, size), sinusoid(d, kPositions), asked);
       f.number(text("cluster_", size, "_near.", d),
                text("share of the ten nearest words kept in clusters of ", size, ", d = ", d), m.near, 3);
+      f.number(
+          text("cluster_", size, "_inside.", d),
+          text("share of the ten nearest of a sum that are of the word's own cluster of ", size, ", d = ", d),
+          inside_clusters(d, size, asked), 3);
       if (size == 101) chart.series[4].points.emplace_back(width, m.near);
     }
     chart.series[0].points.emplace_back(width, alone.near);
     chart.series[1].points.emplace_back(width, alone.near_outside);
   }
+  for (const std::int64_t size : {31, 101})
+    f.number(text("cluster_", size, "_chance"),
+             text("share of the ten nearest kept by chance in clusters of ", size,
+                  ", if the sum stays in the cluster"),
+             double(kCluster - 1) / double(size - 1), 3);
   const std::int64_t many = experiment.quick ? 5000 : 30000;
   for (const std::int64_t d : {std::int64_t{128}, std::int64_t{768}}) {
     const MeaningLeft alone = left(many, d, kIndependent, {48, 2}), m = left(many, d, .3, {48, 2});
@@ -206,6 +242,8 @@ void count_room(Experiment& experiment, Finding& f, const Recipe& r, const Sampl
   f.number("room.channels", "channels of the models", double(r.width), 0);
   f.number("room.letters", "different letters in the held-out text", letters, 0);
   f.number("room.directions", "directions with 99.9 % of the position's variance", directions, 0);
+  f.number("room.needed", "directions of letters, about their mean, and of positions together",
+           letters - 1 + directions, 0);
 }
 MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   need_letters(sample, 2 * kCluster);

@@ -4,9 +4,9 @@
 
 namespace gnomon::claims {
 
-Matrix elman_state(const Matrix& x, const std::vector<std::int64_t>& order) {
+Matrix elman_state(const Matrix& x, const std::vector<std::int64_t>& order, std::uint64_t seed) {
   const std::int64_t d = x.columns;
-  const Matrix w = gaussian(Random(1, "recurrent"), d, d);
+  const Matrix w = gaussian(Random(seed, "Elman's network"), d, d);
   Matrix h(1, d);
   for (const std::int64_t t : order) {
     Matrix next = product_transposed(h, w);
@@ -17,9 +17,10 @@ Matrix elman_state(const Matrix& x, const std::vector<std::int64_t>& order) {
   return h;
 }
 
-Matrix lstm_state(const Matrix& x, const std::vector<std::int64_t>& order) {
+Matrix lstm_state(const Matrix& x, const std::vector<std::int64_t>& order, std::uint64_t seed) {
   const std::int64_t d = x.columns;
-  const Matrix w = gaussian(Random(2, "recurrent"), 4 * d, d), u = gaussian(Random(3, "recurrent"), 4 * d, d);
+  const Matrix w = gaussian(Random(seed, "LSTM, from its state"), 4 * d, d),
+               u = gaussian(Random(seed, "LSTM, from its input"), 4 * d, d);
   const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
   Matrix h(1, d), cell(1, d);
   for (const std::int64_t t : order) {

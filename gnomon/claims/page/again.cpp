@@ -42,7 +42,7 @@ report::Figure figure_of(const JsonValue& j) {
   return picture_of_table(map->title, map->note, map->encoding, map->rows, map->columns);
 }
 
-// A rule that has not changed keeps its verdict and its p value; by another one the numbers are judged again.
+// A rule that has not changed keeps its verdict and its p value; by another one, or by an argument, the numbers are judged again.
 Answered answered(const JsonValue& j, bool quick) {
   const Claim* claim = select_claims(std::vector{j.member("id").text()}).front();
   Answered a{claim, {}, verdict_of(j.member("verdict")), 0};
@@ -53,7 +53,9 @@ Answered answered(const JsonValue& j, bool quick) {
     return a;
   }
   const bool by_intervals = needs_seeds(claim->verdicts) && !quick;
-  if (j.member("decides").text() == explained(claim->verdicts, {})) {
+  const bool same_rule =
+      claim->rests_on == Basis::measurement && j.member("decides").text() == explained(claim->verdicts, {});
+  if (same_rule) {
     if (by_intervals) a.p = j.member("p").number_or_nan();
   } else {
     a.verdict = judge(*claim, a.finding, quick);
@@ -73,7 +75,7 @@ Recipe recipe_of(const JsonValue& j, std::int64_t seeds) {
 
 }  // namespace
 
-Again claims_again(std::string_view bytes, std::string_view where) {
+Again claims_again(std::string_view bytes, std::string_view where, std::vector<Answered> later) {
   const StrictJson json = parse_json(bytes, where);
   const JsonValue all(json, std::string(where));
   const std::int64_t seeds = all.member("seeds").whole(1, 1000);
@@ -88,15 +90,26 @@ Again claims_again(std::string_view bytes, std::string_view where) {
   s.rules = all.member("rules").text();
   s.minutes = all.member("minutes").number(), s.trained = all.member("trained").whole(0, kMost);
   for (const JsonValue& run : all.member("diverged").list()) s.diverged.push_back(run.text());
+  if (const auto measured_again = all.find("again")) {
+    for (const JsonValue& id : measured_again->list()) s.again.push_back(id.text());
+  }
+  for (const Answered& a : later) s.again.emplace_back(a.claim->id);
+  std::sort(s.again.begin(), s.again.end());
+  s.again.erase(std::unique(s.again.begin(), s.again.end()), s.again.end());
   for (const JsonValue& claim : all.member("claims").list()) {
-    s.answers.push_back(answered(claim, s.config.quick));
+    const auto since = std::find_if(later.begin(), later.end(), [&](const Answered& a) {
+      return a.claim->id == claim.member("id").text();
+    });
+    s.answers.push_back(since == later.end() ? answered(claim, s.config.quick) : std::move(*since));
     s.config.chosen.push_back(s.answers.back().claim);
   }
   correct(s.answers);
   s.differing = std::size_t(
       std::count_if(s.answers.begin(), s.answers.end(), [](const Answered& a) { return !a.as_recorded(); }));
-  again.how = {all.member("command").text(), text(all.member("machine").text(), ", words written again from ",
-                                                  Path(where).filename().string())};
+  // Said once, of a file whose words were written again, too.
+  const std::string machine(all.member("machine").text()),
+      again_from = text(", words written again from ", Path(where).filename().string());
+  again.how = {all.member("command").text(), machine.ends_with(again_from) ? machine : machine + again_from};
   return again;
 }
 

@@ -27,7 +27,8 @@ struct Again {
   claims::ClaimsSummary summary;
   MadeBy how;
 };
-Again claims_again(std::string_view json, std::string_view where);
+// `later`: what was measured since, which takes the place of what the file has of these claims.
+Again claims_again(std::string_view json, std::string_view where, std::vector<claims::Answered> later = {});
 
 // What is written down of every claim, and the verdict on record: a list of objects.
 std::string records_json();

@@ -155,6 +155,9 @@ std::string of_rules(const ClaimsSummary& s) {
                 " another verdict on record today. For ", told,
                 " of these, a note says why the rule was changed",
                 silent.empty() ? "" : text("; there is no note for ", silent), ".");
+  if (!s.again.empty())
+    out += text(" Numbers of ", joined({s.again.begin(), s.again.end()}),
+                ", which train no model, were measured again later.");
   return out +
          " “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
          "prediction.";

@@ -341,6 +341,14 @@ void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& 
   f.estimate(key + "removed",
              at + ": R² at the end, the position's means removed after one of the first four layers, mean",
              mean_interval(removed), 3);
+  for (const std::size_t l : {0, 3}) {  // the first and the last of these four, as the figures have them
+    const std::string after = text(", after layer ", l + 1, ", mean over seeds");
+    f.number(text(key, "cut_after.", l + 1), text(at, ": R² at the end, stream cut", after),
+             mean_interval(o.cut.r2[l]).mean, 3);
+    f.number(text(key, "removed_after.", l + 1),
+             text(at, ": R² at the end, the position's means removed", after),
+             mean_interval(o.removed.r2[l]).mean, 3);
+  }
   f.estimate(key + "carried", at + ": R² at the end intact minus R² with these means removed",
              paired_interval(intact, removed), 3);
   f.estimate(key + "removed_cost", at + ": loss with these means removed minus loss intact (nats)",

@@ -33,7 +33,9 @@ const Record claim_002_03 = Claim{
     .recorded = holds_if,
     .verdicts = {{wrong, {at_least("near.768", .9)}},
                  {holds_if,
-                  {at_least("cluster_near.768", .9), at_most("cluster_101_near.768", .5),
+                  {at_least("cluster_near.768", .9), at_least("cluster_near.64", .9),
+                   at_least("cluster_101_inside.768", .9), at_least("cluster_101_inside.64", .9),
+                   at_most("cluster_near.16", .5), at_most("cluster_101_near.768", .5),
                    at_least("cluster_word.768", .9), at_most("word.16", .5), at_most("cluster_word.64", .9)}},
                  otherwise(holds)},
     .measure = messes_up,
@@ -93,8 +95,7 @@ const Record claim_001_03 = Claim{
     .id = "001-03",
     .text = claim_text(kText, "001-03"),
     .recorded = answered,
-    .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
-                 otherwise(open)},
+    .rests_on = Basis::argument,
     .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal", 8)}; },
     .measure = separable,
 };
@@ -171,7 +172,7 @@ const Record claim_001_15 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-15",
     .text = claim_text(kText, "001-15"),
-    .recorded = holds,
+    .recorded = holds_if,
     .rests_on = Basis::citation,
     .recipes =
         [](const Experiment& d) {

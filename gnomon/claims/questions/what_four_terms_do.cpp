@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/claims/answer.h"
 #include "gnomon/claims/measures/measures.h"
 #include "gnomon/claims/measures/terms.h"
 #include "gnomon/lens/attention.h"
@@ -199,13 +200,17 @@ void pulls_of_terms(Experiment& experiment, Finding& f) {
     for (std::size_t k = 0; k < 4; ++k) by_term[k].push_back(p[k]);
   }
   int grow = 0, shrink = 0;
+  std::vector<Estimate> all;
   for (std::size_t k = 0; k < 4; ++k) {
     const Estimate e = mean_interval(by_term[k]);
     f.estimate(text("pull.", k), text("dLoss/d(scale of ", kTermNames[k], ")"), e, 4);
     grow += e.mean + e.half_width<0, shrink += e.mean - e.half_width> 0;  // neither without an interval
+    all.push_back(e);
   }
   f.number("growing", "terms in the trained sum whose growth lowers the loss", grow, 0);
   f.number("shrinking", "terms in the trained sum whose shrinking lowers the loss", shrink, 0);
+  f.number("surviving", "of these four derivatives, how many differ from 0 after Holm's correction for four",
+           double(surviving(all)), 0);
 }
 
 Finding trade_off(Experiment& experiment) {

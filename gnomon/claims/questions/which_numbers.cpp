@@ -232,6 +232,10 @@ Finding slow_channels(Experiment&) {
   f.number("moves.quoted", "movement 16 from the end, tensor2tensor's layout, 128 channels", quoted, 4);
   f.number("moves.t2t", "movement 16 from the end, tensor2tensor's layout, 512 channels", t2t, 5);
   f.number("moves.paper", "movement 16 from the end, the paper's layout, 512 channels", paper, 4);
+  f.number("moves.paper_64", "the same over 64 positions", moves(e, 496, 63), 4);
+  f.number("moves.quoted_64",
+           "movement 16 from the end over 64 positions, tensor2tensor's layout, 128 channels",
+           moves(short_, 112, 63), 4);
   return f;
 }
 const Record claim_001_11 = Claim{

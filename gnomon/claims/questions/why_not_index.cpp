@@ -156,6 +156,8 @@ Finding bob(Experiment&) {
   for (std::size_t t = 0; t < 4; ++t)
     f.near(text("position.", t), text("position ", t, " of \"My name is Bob\""), four[t], double(t) / 3,
            1e-12, 6);
+  for (std::size_t t = 0; t < 4; ++t)
+    f.number(text("by_length.", t), text("position ", t, " divided by the length, 4"), double(t) / 4, 2);
   f.number("second_of_100", "position 1 of a text of 100", normalised_positions(100)[1], 6);
   return f;
 }
