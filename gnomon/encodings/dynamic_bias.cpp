@@ -113,7 +113,7 @@ class DynamicBias final : public DistanceBias {
 extern const Entry dynamic_bias_entry;
 const Entry dynamic_bias_entry = entry<DynamicBias>(
     {.name = "dynamic_bias",
-     .aliases = {"dpb", "cpb", "swin_v2"},
+     .aliases = {"dpb", "cpb"},
      .title = "Dynamic position bias: a small network maps the distance to a bias",
      .paper = "https://arxiv.org/abs/2108.00154",
      .formula = "s = q*k/sqrt(D) + MLP(sign(d)*ln(1 + |d|))_h",

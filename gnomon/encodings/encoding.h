@@ -35,8 +35,8 @@ class Encoding {
   // What of a layer's content its parts read.
   virtual unsigned reads() const { return 0; }  // Reads | Reads ...
   bool reads_content() const { return reads() != 0; }
-  // Whether keys can be kept in a cache: what it makes of a token does not change with the tokens after it, or only as a TurnPart
-  // says. A map that is no TurnPart has to say so itself; of one that says nothing no key is kept, so none is read stale.
+  // Whether keys can be kept in a cache: what it makes of a token does not change with other tokens, or only as a TurnPart says; of
+  // the content, such a map reads the input of this token alone. A map that is no TurnPart has to say so itself; of one that says nothing no key is kept, so none is read stale.
   virtual bool keeps_keys() const;
   // Angular frequencies in radians a token, of each pair of channels, where the encoding has them.
   virtual std::vector<double> frequencies() const { return {}; }

@@ -27,6 +27,8 @@ class Repo final : public ContentRotary {
             {"final.weight", {shape_.H, width_}, 0, 1 / std::sqrt(double(width_)), true}};
   }
 
+  bool keeps_keys() const override { return true; }  // z follows from the token alone
+
  protected:
   std::vector<double> angles(const Scene& s, std::int64_t h, std::int64_t t) const override {
     double place = 0;

@@ -1,11 +1,15 @@
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 
 // Biases that gates along the sequence add up: the logit of query i and key j gets Σ_{l=j+1..i} d(w_h·x_l + b_h), where x is what
-// the layer projects q and k from. A member says what d is. The sum is a difference of two running sums, kept in double. For
-// causal masks. Parameters: weight (H,C), bias (H), each layer its own.
+// the layer projects q and k from. A member says what d is. The sum is a difference of two running sums, kept in double. They
+// begin anew where no later token sees an earlier one, so no number of one document reaches another. For causal masks.
+// Parameters: weight (H,C), bias (H), each layer its own.
 class RunningGates : public Encoding, public BiasPart {
  public:
   RunningGates(const Shape& shape, double start) : Encoding(shape), start_(start) {}
@@ -23,9 +27,11 @@ class RunningGates : public Encoding, public BiasPart {
   void lower(const Batch& b, Terms& t) const override {
     const Content& content = *b.content;
     t.by_query.resize(content.B * shape_.H * content.T), t.by_key.resize(t.by_query.size());
+    const std::vector<bool> begins = beginnings(t, content.T);
     each_head(content, [&](std::int64_t first, std::int64_t batch, std::int64_t h) {
       double sum = 0;
       for (std::int64_t l = 0; l < content.T; ++l) {
+        if (begins[std::size_t((batch * content.T + l) % std::int64_t(begins.size()))]) sum = 0;
         sum += decay(gate(b.w, content.x.row(batch * content.T + l), h));
         t.by_query[first + l] += float(sum), t.by_key[first + l] -= float(sum);
       }
@@ -60,6 +66,16 @@ class RunningGates : public Encoding, public BiasPart {
     double sum = double(w[shape_.H * shape_.C + h]);
     for (std::int64_t c = 0; c < shape_.C; ++c) sum += double(w[h * shape_.C + c]) * double(x[c]);
     return sum;
+  }
+  // Of the tokens of one row of masks or of each sequence: whether nobody from this token on sees one before it.
+  static std::vector<bool> beginnings(const Terms& t, std::int64_t T) {
+    std::vector<bool> all(std::max<std::size_t>(t.first_key.size(), std::size_t(T)));
+    std::int64_t seen = T;  // the first key that a token from here on sees
+    for (std::int64_t n = std::int64_t(t.first_key.size()); n-- > 0;) {
+      seen = std::min<std::int64_t>(n % T == T - 1 ? T : seen, t.first_key[std::size_t(n)]);
+      all[std::size_t(n)] = seen >= n % T;
+    }
+    return all;
   }
   template <class Body>
   void each_head(const Content& content, const Body& f) const {

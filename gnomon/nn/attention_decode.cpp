@@ -217,13 +217,17 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
   if (B * n == 0) return;
   const auto all = inside_->acting(in.w, {});
   const AttendShape shape = inside_->shape_of(in);
-  gnomon::decode({shape, all, c.soft_cap}, in, cache, out);
+  Floats x;
+  if (in.x.data && reads_content(all)) widen(in.x, x);
+  gnomon::decode({shape, all, {B, n, {x.data(), in.x.channels()}, {}, nullptr, nullptr, {}}, c.soft_cap}, in,
+                 cache, out);
 }
 
 void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const View& out) {
   const std::int64_t B = d.shape.B, H = d.shape.H, n = d.shape.queries, D = d.shape.D;
   const Placement places = new_places(in, cache);
-  const Plan plan = compile(d.acting, places, true);
+  Plan plan = compile(d.acting, places, true);
+  complete(d.acting, places, d.content, plan);
   const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
                v = mapped(plan, Role::v, in.v);
   const std::vector<std::uint8_t> padding = padding_of(in, places);

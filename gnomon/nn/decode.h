@@ -9,6 +9,7 @@ namespace gnomon {
 struct Decoding {
   const AttendShape& shape;  // of the new tokens: B, H, queries, K, D, scale, kv_heads; keys = queries
   std::span<const Acting> acting;
+  const Content& content;  // of the new tokens: the input alone, where encodings read it
   float soft_cap = 0;
 };
 // Whose keys a cache holds: what it is made for, and what it is compared with before it is read.

@@ -115,7 +115,7 @@ void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput&
   AttentionShape shape = attention_shape(s, p, in.w, nullptr);
   shape.taps = in.taps;
   if (in.cache) {
-    attention_decode(shape, scheme, in.cache->keys, a);
+    attention_decode(shape, scheme, content_of(s, p, in, a.projections), in.cache->keys, a);
   } else {
     attention_forward(shape, scheme, content_of(s, p, in, a.projections), a);
   }

@@ -177,8 +177,8 @@ struct AttentionBackward {
 void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Content& content,
                         const AttentionBackward& at, LayerActivations& a);
 // The same forward for new tokens, whose keys are appended to the cache.
-void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
-                      LayerActivations& a);
+void attention_decode(const AttentionShape& s, const LayerScheme& scheme, const Content& content,
+                      KeyCache& cache, LayerActivations& a);
 
 // What the backward pass of a sublayer reads: the rows x that the sublayer read, and the gradient dy of what it wrote.
 struct SublayerBackward {

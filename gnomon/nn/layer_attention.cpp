@@ -64,8 +64,8 @@ void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Cont
   add_shared(dplan, scheme.dplan);
 }
 
-void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
-                      LayerActivations& a) {
+void attention_decode(const AttentionShape& s, const LayerScheme& scheme, const Content& content,
+                      KeyCache& cache, LayerActivations& a) {
   const AttentionRule& rule = s.rule;
   const std::int64_t step = row_step(rule.qkv_width()), out_step = row_step(rule.q_width()),
                      D = rule.head_dim;
@@ -81,7 +81,7 @@ void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCac
                     .sinks = s.sinks};
   AttendShape shape = attend_shape(s);
   shape.padding = nullptr;  // the cache knows what it did not store
-  decode({shape, scheme.acting, float(rule.soft_cap)}, in, cache,
+  decode({shape, scheme.acting, content, float(rule.soft_cap)}, in, cache,
          view(a.attended.data(), rule.heads, out_step));
 }
 

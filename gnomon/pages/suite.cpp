@@ -21,10 +21,9 @@ struct Ends {
   const AtLength *within = nullptr, *beyond = nullptr;
 };
 Ends ends_of(const StudySummary& s, const ArmSummary& a) {
-  const double trained = s.config.is_task() ? double(find_task(s.config.data).trained.most) : 1;
   Ends ends;
   for (const AtLength& l : a.by_length) {
-    const AtLength*& end = l.factor > trained ? ends.beyond : ends.within;
+    const AtLength*& end = l.factor > s.trained ? ends.beyond : ends.within;
     if (!end || l.factor > end->factor) end = &l;
   }
   return ends;

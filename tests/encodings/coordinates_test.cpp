@@ -219,9 +219,53 @@ TEST(Coordinates, WhatDoesNotFitIsRefused) {
   refused("min_period=1, max_period=0", [&] { made("rope_dino(min_period=1)"); });
   refused("min_period=2, max_period=1", [&] { made("rope_dino(min_period=2, max_period=1)"); });
   refused("k=9", [&] { made("riflex(k=9)"); });
+  refused("window_mlp: rows 0 to 3 of a sequence; allowed are 3", [&] {
+    placed("window_mlp(rows=3, columns=4)", Placement::of(std::vector<double>{0, 0, 3, 1}, 1, 2));
+  });
+  refused("trained=1/2/3", [&] { made("window_mlp(trained=1/2/3)"); });
+  refused("kernel=4", [&] { made("peg(kernel=4)"); });
+  refused("angles=3 for 8 pairs", [&] { made("siren_rope(angles=3)"); });
+  refused("3 axes; allowed are 4", [&] {
+    placed("siren_rope", Placement::of(std::vector<double>{0, 1, 2}, 1, 3));
+  });
   refused("sections=4/3", [&] { made("riflex(sections=4/3)"); });
   refused("bases=5/6/7", [&] { made("rope_axial(bases=5/6/7)"); });
   refused("bases=5/6 with index=continued", [&] { made("rope_axial(bases=5/6, index=continued)"); });
+}
+
+// Distances in units of the trained window: a larger window has the biases of the same network, where distances are as many of
+// those units.
+TEST(WindowMlp, ALargerWindowHasTheNumbersOfTheTrainedOne) {
+  const auto trained = make_encoding("window_mlp(rows=3, columns=5, hidden=7)", shape_of(false)),
+             larger = make_encoding("window_mlp(rows=9, columns=8, trained=3/5, hidden=7)", shape_of(false)),
+             squeezed = make_encoding("window_mlp(rows=9, columns=8, hidden=7)", shape_of(false));
+  const Placement place = Placement::grid(std::vector<std::int64_t>{3, 5});
+  Case c(shape_of(false), *trained, place);
+  for (double& x : c.w) x *= 3;
+  const Definition was(*trained, c.scene()), same(*larger, c.scene()), other(*squeezed, c.scene());
+  double apart = 0;
+  for (std::int64_t n = 0; n < 15 * 15; ++n) {
+    EXPECT_EQ(was.logit(1, n / 15, n % 15), same.logit(1, n / 15, n % 15));
+    apart = std::max(apart, std::abs(was.logit(1, n / 15, n % 15) - other.logit(1, n / 15, n % 15)));
+  }
+  EXPECT_GT(apart, 0.01);
+}
+
+// Two images one after the other, the second cut in the middle of a row: neither reads the other.
+TEST(Peg, ImagesOfASequenceAreApart) {
+  const Placement both =
+      Placement::of(std::vector<double>{0, 0, 0, 1, 1, 0, 1, 1, 2, 1, 0, 0, 0, 1, 0, 2, 1, 1}, 1, 2);
+  for (const bool causal : {true, false}) {
+    const auto e = make_encoding("peg", shape_of(causal));
+    Case c(shape_of(causal), *e, both);
+    expect_laws({{e.get(), &c.w}}, c);
+    Case moved = c;
+    for (std::int64_t n = 0; n < 5 * kHeads * kSize; ++n) moved.x[std::size_t(n)] += 1;
+    for (std::int64_t t = 0; t < 9; ++t) {
+      const auto* peg = part<InputPart>(*e);
+      EXPECT_EQ(peg->input(c.scene(), t, 3) == peg->input(moved.scene(), t, 3), t >= 5) << t;
+    }
+  }
 }
 
 // HunyuanVideo's: the fourth of eight pairs has the period 50, which is nearest to the repeat at frame 48; within that period

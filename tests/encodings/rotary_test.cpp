@@ -43,7 +43,7 @@ TEST(RotaryWindow, TheWholeFamilyHasIt) {
         "longrope",     "llama3",     "dynamic_yarn", "mrope",        "mrope_interleaved", "xpos",
         "proportional", "rope_axial", "rope_learned", "rope_mixed",   "rope_value",        "rerope",
         "self_extend",  "fope",       "lerope",       "rope_heads",   "rope_clipped",      "selective_rope",
-        "carope",       "repo",       "rope_dino",    "riflex"})
+        "carope",       "repo",       "rope_dino",    "riflex",       "rope_id",           "siren_rope"})
     EXPECT_EQ(std::count(all.begin(), all.end(), name), 1) << name;
 }
 

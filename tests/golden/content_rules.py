@@ -4,9 +4,6 @@ A case gives its encoding and every wrong convention in words; content_specs.py 
 right weights, and the script refuses a case that a wrong convention would pass.
 """
 
-import re
-import tempfile
-
 import golden
 from content_specs import SPECS
 from golden import *
@@ -14,18 +11,6 @@ from golden import *
 torch.set_grad_enabled(False)
 H, D = 2, 8
 C = H * D
-_files = []
-
-
-def doubled(path):
-    """A copy of a stranger's file in which float32 is float64, so that rounding is not in the numbers."""
-    text = pathlib.Path(path).read_text()
-    text = re.sub(r"torch\.float(32)?\b", "torch.float64", text.replace(".float()", ".double()"))
-    copy = tempfile.NamedTemporaryFile("w", suffix=".py")
-    copy.write(text)
-    copy.flush()
-    _files.append(copy)  # the file lives as long as the script
-    return copy.name
 
 
 def inputs_of(seed, T=10):

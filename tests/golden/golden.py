@@ -8,6 +8,8 @@ import ast
 import json
 import math
 import pathlib
+import re
+import tempfile
 
 import numpy
 import torch
@@ -15,6 +17,7 @@ import torch
 HERE = pathlib.Path(__file__).parent
 torch.set_default_dtype(torch.float64)
 _cases = {}
+_files = []
 
 
 def draw(*shape, seed=7, size=1.0):
@@ -89,3 +92,14 @@ def definitions(path, names, scope):
                         argument.annotation = None
             exec(compile(ast.Module([node], []), str(path), "exec"), scope)
     return [scope[name] for name in names]
+
+
+def doubled(path):
+    """A copy of a stranger's file in which float32 is float64, so that rounding is not in the numbers."""
+    text = pathlib.Path(path).read_text()
+    text = re.sub(r"torch\.float(32)?\b", "torch.float64", text.replace(".float()", ".double()"))
+    copy = tempfile.NamedTemporaryFile("w", suffix=".py")
+    copy.write(text)
+    copy.flush()
+    _files.append(copy)  # the file lives as long as the script
+    return copy.name

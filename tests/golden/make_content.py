@@ -396,8 +396,8 @@ def sirens():
     rope_class, _, network = definitions(doubled(siren), ["RoPE", "SineLayer", "SIREN"], scope())
     for seed, width, o in ((9, 4, {"omega": 30.0, "layers": 2, "hidden": 5}), (29, 2, {"omega": 10.0, "layers": 1, "hidden": 4})):
         q, k, _ = inputs_of(seed)
-        features = draw(10, 5, seed=seed + 2, size=0.5)
-        net = network(in_features=5, hidden_features=o["hidden"], hidden_layers=o["layers"], out_features=width,
+        features = draw(10, 3, seed=seed + 2, size=0.5)
+        net = network(in_features=3, hidden_features=o["hidden"], hidden_layers=o["layers"], out_features=width,
                       first_omega_0=o["omega"], hidden_omega_0=o["omega"])
         rope = rope_class(D, width, seq_length=16)
         sine = [layer.linear if hasattr(layer, "linear") else layer for layer in net.net]
@@ -421,7 +421,7 @@ def sirens():
         if width < D // 2:
             wrong["angles repeat as a block"] = found(tile="block")
         checked(FILE, f"SIREN-RoPE, omega={o['omega']:.0f}, layers={o['layers']}, angles={width}", "hailingc/siren_rope 8bdbd838", q, k,
-                right=right, slow=found(), wrong=wrong, positions=order, features=features, params=p)
+                right=right, slow=found(), wrong=wrong, positions=[[place, *row] for place, row in zip(order, features.tolist())], params=p)
 
 
 if __name__ == "__main__":

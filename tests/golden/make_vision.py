@@ -26,6 +26,7 @@ from transformers.models.swin import modeling_swin
 from transformers.models.udop import modeling_udop as udop
 from transformers.models.vjepa2 import modeling_vjepa2 as vjepa2
 
+import vision_grids
 import vision_specs
 import vision_turned
 from oracles import *
@@ -465,4 +466,5 @@ swin(), beit(), layoutlmv3_cases(), udop_cases(), dinov3_hf(), dinov3_authors(),
 vjepa2_cases()
 vision_turned.liere(SOURCES), vision_turned.comrope(SOURCES), vision_turned.string()
 vision_turned.box_relations(SOURCES, BOXES), vision_turned.riflex(SOURCES)
+vision_grids.swin2(), vision_grids.levit(), vision_grids.convolved(), vision_grids.times()
 vision_specs.write()

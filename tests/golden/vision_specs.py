@@ -55,6 +55,19 @@ WIDE = "buckets=8, distance=6, plane_buckets=32, plane_distance=700, "
 CENTRED = "rope_axial(coordinates=centred, "
 COSMOS = "sections=4/2/2, index=reset, pairing=halves"
 SPECS = {
+    "window_mlp(rows=3, columns=4, pretrained=0/0)": case("window_mlp(rows=3, columns=4)", "window_mlp(rows=3, columns=4, trained=8)", "window_mlp(rows=3, columns=4, most=1)"),
+    "window_mlp(rows=5, columns=2, pretrained=8/6, hidden=6)": case("window_mlp(rows=5, columns=2, trained=8/6, hidden=6)", "window_mlp(rows=5, columns=2, hidden=6)",
+                                                                    "window_mlp(rows=5, columns=2, trained=6/8, hidden=6)"),
+    "window_mlp(rows=1, columns=6, pretrained=0/0, hidden=4)": case("window_mlp(rows=1, columns=6, hidden=4)", "window_mlp(rows=1, columns=6, trained=1/9, hidden=4)"),
+    "window_mlp(rows=3, columns=3, pretrained=0/0, hidden=5)": case("window_mlp(rows=3, columns=3, hidden=5)", "window_mlp(rows=3, columns=3, trained=7, hidden=5)"),
+    "window_mlp(rows=2, columns=4, pretrained=6/12, hidden=7)": case("window_mlp(rows=2, columns=4, trained=6/12, hidden=7)", "window_mlp(rows=2, columns=4, hidden=7)",
+                                                                     "window_mlp(rows=2, columns=4, trained=12/6, hidden=7)"),
+    "window_mlp(rows=4, columns=3, pretrained=0/0, hidden=8)": case("window_mlp(rows=4, columns=3, hidden=8)", "window_mlp(rows=4, columns=3, trained=3/4, hidden=8)"),
+    "window_table of absolute offsets (rows=3, columns=4)": case("window_table(rows=3, columns=4, distances=absolute)", "none"),
+    "window_table of absolute offsets (rows=5, columns=2)": case("window_table(rows=5, columns=2, distances=absolute)", "none"),
+    "window_table of absolute offsets (rows=4, columns=4)": case("window_table(rows=4, columns=4, distances=absolute)", "none"),
+    "conv_grid(kernel=3, rows=3, columns=4)": case("peg"),
+    "conv_grid(kernel=3, rows=5, columns=2)": case("peg"),
     "window_table(rows=3, columns=4)": case("window_table(rows=3, columns=4)", "none"),
     "window_table(rows=5, columns=2)": case("window_table(rows=5, columns=2)", "none"),
     "window_table(rows=3, columns=3)": case("window_table(rows=3, columns=3)", "none"),

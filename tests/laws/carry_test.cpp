@@ -45,16 +45,14 @@ struct Layer {
 TEST_P(Carry, AcrossChunksDocumentsAndTilesIsTheDefinition) {
   const std::int64_t lengths[] = {9, 40, 1, 33};
   for (const char* spec : kSpecs) {
-    for (const std::int64_t tile : {7, 64}) {
-      for (const std::int64_t D : {4, 20}) {
-        for (const bool packed : {false, true}) {
-          SCOPED_TRACE(testing::Message()
-                       << spec << ", tile " << tile << ", D " << D << (packed ? ", documents" : ""));
-          Layer layer(spec, {2 * D, 2, D, 100, true},
-                      packed ? Placement::packed(lengths) : Placement::consecutive(5, 83));
-          expect_laws(layer.learning(), layer.c, {2e-5, 2e-4, tile});
-          if (HasFatalFailure()) return;
-        }
+    for (const auto& [tile, D] : {std::pair<std::int64_t, std::int64_t>{7, 20}, {64, 4}}) {
+      for (const bool packed : {false, true}) {
+        SCOPED_TRACE(testing::Message()
+                     << spec << ", tile " << tile << ", D " << D << (packed ? ", documents" : ""));
+        Layer layer(spec, {2 * D, 2, D, 100, true},
+                    packed ? Placement::packed(lengths) : Placement::consecutive(5, 83));
+        expect_laws(layer.learning(), layer.c, {2e-5, 2e-4, tile, 7});  // the definition is slow
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -86,11 +84,11 @@ TEST_P(Carry, NumbersOfAnotherDocumentDoNotReachOne) {
 TEST_P(Carry, GatesAtTheirEndsStayExact) {
   for (const double bias : {-50.0, -20.0, 0.0, 50.0}) {
     Layer layer(text("wall(bias=", bias, ")"), {16, 1, 16, 100, true}, Placement::consecutive(0, 90));
-    expect_laws(layer.learning(), layer.c, {1e-5, 1e-4, 0});
+    expect_laws(layer.learning(), layer.c, {1e-5, 1e-4, 0, 3});
   }
   Layer layer("path", {16, 1, 16, 100, true}, Placement::consecutive(0, 90));
   for (std::size_t n = layer.w[0].size() - 1; n < layer.w[0].size(); ++n) layer.w[0][n] = 30;  // β = 2
-  expect_laws(layer.learning(), layer.c, {1e-5, 1e-4, 0});
+  expect_laws(layer.learning(), layer.c, {1e-5, 1e-4, 0, 3});
 }
 
 TEST(CarryRefusals, SayWhy) {

@@ -252,7 +252,8 @@ const Names kSplitIntoPairs{"rope",
                             "self_extend",
                             "riflex",
                             "rope_clipped",
-                            "rope_heads"};
+                            "rope_heads",
+                            "rope_id"};
 
 TEST(LensLaws, PairsAddUpToTheLogits) {
   EXPECT_EQ(split_by([](const Trained& m, auto layer, const Matrix& h, auto head) {
@@ -299,6 +300,7 @@ const Names kSplitIntoTerms{"none",
                             "queries_keys(sinusoidal)",
                             "log_n",
                             "conv_position",
+                            "peg",
                             "rope_heads"};
 
 TEST(LensLaws, TermsAddUpToTheLogits) {

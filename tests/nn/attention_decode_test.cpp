@@ -16,8 +16,8 @@ TEST(Attention, DecodingIsTheWholePass) {
   int decoded = 0;
   std::vector<std::string> refused;
   const std::set<std::string> by_head{
-      "rope_learned", "rope_mixed",    "rope_heads",      "pope", "fope", "grape", "tupe", "liere",
-      "comrope",      "cayley_string", "circulant_string"};  // of k too
+      "rope_learned", "rope_mixed",    "rope_heads",       "pope", "fope", "grape", "tupe", "liere",
+      "comrope",      "cayley_string", "circulant_string", "repo"};  // of k too
   for (const std::string& name : inside_attention()) {
     AttentionConfig config = grouped();
     if (by_head.count(name)) config.kv_heads = kHeads;
@@ -36,6 +36,7 @@ TEST(Attention, DecodingIsTheWholePass) {
         Floats first;
         AttentionInput token = in;
         token.q = some(in.q, 0, 1), token.k = some(in.k, 0, 1), token.v = some(in.v, 0, 1);
+        token.x = some(in.x, 0, 1);
         a.decode(token, *cache, out_view(first, 1));
       } catch (const Error& e) {
         EXPECT_EQ(e.fault(), Fault::usage) << e.what();
@@ -47,10 +48,12 @@ TEST(Attention, DecodingIsTheWholePass) {
         n = t == 20 ? 5 : 1;
         AttentionInput token = in;
         token.q = some(in.q, t, n), token.k = some(in.k, t, n), token.v = some(in.v, t, n);
+        token.x = some(in.x, t, n);
         a.decode(token, *cache, out_view(one, n));
         // Where frequencies follow the context, a row is that of the context so far.
         AttentionInput so_far = in;
         so_far.q = some(in.q, 0, t + n), so_far.k = some(in.k, 0, t + n), so_far.v = some(in.v, 0, t + n);
+        so_far.x = some(in.x, 0, t + n);
         a.forward(so_far, out_view(whole, t + n));
         for (std::int64_t i = 0; i < std::int64_t(one.size()); ++i) {
           const std::int64_t head = i / kSize / n, row = head * (t + n) + t + i / kSize % n;

@@ -13,11 +13,12 @@ namespace gnomon {
 constexpr std::int64_t kB = 2, kHeads = 4, kGroups = 2, kSize = 16, kTokens = 37;
 
 struct Rows {
-  Floats q, k, v;
+  Floats q, k, v, x;
   explicit Rows(std::int64_t T = kTokens, std::int64_t groups = kGroups)
       : q(normals(kB * kHeads * T * kSize, 1)),
         k(normals(kB * groups * T * kSize, 2)),
         v(normals(kB * groups * T * kSize, 3)),
+        x(normals(kB * T * kHeads * kSize, 4)),
         T_(T),
         groups_(groups) {}
   AttentionInput input(std::span<const float> w) const {
@@ -25,6 +26,7 @@ struct Rows {
     in.q = heads_first<const void>(q.data(), Number::float32, {kB, kHeads, T_, kSize});
     in.k = heads_first<const void>(k.data(), Number::float32, {kB, groups_, T_, kSize});
     in.v = heads_first<const void>(v.data(), Number::float32, {kB, groups_, T_, kSize});
+    in.x = heads_first<const void>(x.data(), Number::float32, {kB, 1, T_, kHeads * kSize});
     in.w = w;
     return in;
   }

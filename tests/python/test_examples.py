@@ -23,6 +23,7 @@ NOT_RUN = {
     "org/name": "a model of the Hub; test_hub.py and test_download.py have a server for one",
     "build/models/smollm2.gguf": "a model that `make models` fetches",
     "build/text/english.txt": "a text of packages that are downloaded; test_scaling.py trains several sizes",
+    "build/text/digits.txt": "images of a package that is downloaded; test_images.py has some of its own",
     "lint models --fix --write": "it changes files of the reader; lint_fix_test.cpp does it",
 }
 

@@ -13,8 +13,8 @@ def texts(*arguments, **options):
 
 def test_it_says_what_they_are_and_under_which_licence():
     said = texts().stdout.splitlines()
-    assert [line.split()[0] for line in said] == ["king-james", "eigen", "english", "code", "russian"]
-    assert all(any(word in line for word in ("public domain", "MPL", "GPL", "BSD")) for line in said)
+    assert [line.split()[0] for line in said] == ["king-james", "eigen", "english", "code", "digits", "russian"]
+    assert all(any(word in line for word in ("public domain", "MPL", "GPL", "BSD", "CC-BY")) for line in said)
 
 
 def test_a_text_is_the_one_that_is_told_of(tmp_path):

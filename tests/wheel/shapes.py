@@ -7,7 +7,7 @@ import gnomon as gn
 B, HEADS, TOKENS, SIZE = 2, 2, 6, 8
 NAMES = [e.name for e in gn.encodings()]
 INSIDE = [e.name for e in gn.encodings() if e.acts not in ("input", "positions")]
-READS_WORDS = ["conv_position"]  # vectors beside the words that are no function of positions alone
+READS_WORDS = ["conv_position", "peg"]  # vectors beside the words that are no function of positions alone
 BESIDE = [e.name for e in gn.encodings() if "input" in e.acts and e.name not in READS_WORDS]
 
 

@@ -21,7 +21,7 @@ NAMED = {
 # What it finds to be the spec that it is told.
 EXPECTED = [*NAMED, "ntk_by_parts", "yarn", "llama3", "longrope", "dynamic_ntk", "dynamic_yarn", "mrope", "mrope_interleaved", "rope_value",
             "rerope", "self_extend", "multi_sinusoidal", "sine", "cosine", "rotated", "rope(pairing=adjacent)", "rope+alibi", "random", "binary"]
-WITHOUT = ["none", "conv_position", "grape", "vjepa2", "liere", "comrope", "shaw", "relative_key", "relative_key_query", "transformer_xl", "deberta", "deberta_v2", "cope", "fox",
+WITHOUT = ["none", "conv_position", "peg", "grape", "vjepa2", "liere", "comrope", "shaw", "relative_key", "relative_key_query", "transformer_xl", "deberta", "deberta_v2", "cope", "fox",
            "content_profile", "data_alibi", "grape_additive", "dape", "stick_breaking", "window", "chunk", "randomised", "shape", "cape", "random_float", "selective_rope",
            "carope", "repo", "gape", "cable", "wall", "path"]
 

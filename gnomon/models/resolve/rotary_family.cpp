@@ -64,7 +64,6 @@ class RotaryLayers {
         task_.answer.layers.push_back(std::move(*chooser));
       }
     }
-    learned_temperature();
     ask_one_number_of_heads();
     // The length before any extension: what a layer that sees everything calls original.
     for (const auto& [key, part] : made_)
@@ -175,8 +174,8 @@ class RotaryLayers {
         return ministral3(kind);
       case Temperature::beam:
         return beam(kind);
-      case Temperature::learned:  // no spec has its numbers
-        return std::nullopt;
+      case Temperature::learned:
+        return learned_temperature();
     }
     return std::nullopt;
   }
@@ -219,6 +218,13 @@ class RotaryLayers {
     return part;
   }
 
+  static SpecPart learned_temperature() {
+    SpecPart part{{"log_temperature", {}}, {}, {}};
+    part.because.push_back({"temperature", "learned", "",
+                            "q is multiplied by s ln(p + 1) + b; the weights hold both numbers of each head"});
+    return part;
+  }
+
   // Whether layers have different numbers of heads: those of one kind, or all of them.
   bool heads_differ(std::string_view kind) const {
     std::set<std::int64_t> heads;
@@ -242,14 +248,6 @@ class RotaryLayers {
                 " asks for one: transformers 5.23 raises AmbiguousGlobalPerLayerAttributeError"),
            "layer-override-refused", "default, linear or llama3", true});
     }
-  }
-
-  void learned_temperature() {
-    if (task_.family.temperature != Temperature::learned) return;
-    for (LayerPosition& layer : task_.answer.layers)
-      layer.because.push_back({"temperature", "learned", "",
-                               "q is multiplied by s ln(p + 1) + b, with two learned numbers for each head, "
-                               "which the spec leaves out"});
   }
 
   // The attention that chooses keys: other heads, and a slice at one end of them that turns as that of the layer does.

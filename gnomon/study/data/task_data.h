@@ -16,6 +16,7 @@ class TaskData : public Data {
   std::optional<Metric> metric() const override { return task_.metric; }
   double chance() const override { return task_.chance; }
   std::vector<std::int64_t> payloads() const override { return task_.tests; }
+  double trained() const override { return double(task_.trained.most); }
   Examples examples(std::int64_t payload, const Windows& windows) const override;
   std::int64_t window_tokens() const { return task_.tokens(task_.trained.most); }
 

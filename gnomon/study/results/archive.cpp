@@ -26,7 +26,9 @@ class TextOfAnArchive final : public Data {
       : print_(j.member("print").text()),
         unit_(j.member("unit").text()),
         vocabulary_(j.member("vocabulary").whole(1, std::int64_t{1} << 31)),
-        tokens_(j.member("training_tokens").number()) {
+        tokens_(j.member("training_tokens").number()),
+        answers_(j.find("chance").has_value()) {
+    if (answers_) chance_ = j.member("chance").number(), trained_ = j.member("trained").number();
     for (const JsonValue& sentence : j.member("describe").list()) sentences_.push_back(sentence.text());
     if (const auto r = j.find("reference"))
       reference_ = ReferenceLosses{r->member("letters").number(), r->member("pairs").number()};
@@ -36,6 +38,11 @@ class TextOfAnArchive final : public Data {
   std::int64_t vocabulary() const override { return vocabulary_; }
   std::vector<std::string> describe() const override { return sentences_; }
   double training_tokens() const override { return tokens_; }
+  std::optional<Metric> metric() const override {
+    return answers_ ? std::optional(Metric::symbols) : std::nullopt;
+  }
+  double chance() const override { return chance_; }
+  double trained() const override { return trained_; }
   std::optional<ReferenceLosses> reference() const override { return reference_; }
   Sample training(const StepBatch&) const override { return none(); }
   Sample held_out(const Windows&) const override { return none(); }
@@ -44,20 +51,23 @@ class TextOfAnArchive final : public Data {
   [[noreturn]] static Sample none() { throw Error(Fault::usage, "an archive of a study has no text"); }
   std::string print_, unit_;
   std::int64_t vocabulary_;
-  double tokens_;
+  double tokens_, chance_ = 0, trained_ = 1;
+  bool answers_;  // of images: the share of right symbols
   std::vector<std::string> sentences_;
   std::optional<ReferenceLosses> reference_;
 };
 
 Json json_of(const Data& d) {
   const auto reference = d.reference();
-  return {
+  Json j{
       {"print", d.print()},
       {"unit", d.unit()},
       {"vocabulary", d.vocabulary()},
       {"training_tokens", d.training_tokens()},
       {"describe", d.describe()},
       {"reference", reference ? Json{{"letters", reference->letters}, {"pairs", reference->pairs}} : Json()}};
+  if (d.metric()) j["chance"] = d.chance(), j["trained"] = d.trained();
+  return j;
 }
 
 Json blocks_of(const std::vector<double>& nats) {
@@ -164,7 +174,8 @@ std::string archive_json(const std::vector<ToArchive>& studies) {
   for (const ToArchive& s : studies) {
     StudyConfig config = *s.config;
     if (config.data == "lines")
-      throw Error(Fault::usage, "an archive holds studies of texts and tasks; found study.data lines");
+      throw Error(Fault::usage,
+                  "an archive holds studies of texts, images and tasks; found study.data lines");
     config.text_path = Path(config.text_path).filename().string();
     std::vector<const RunResult*> runs;
     std::map<std::string, std::size_t> numerics;

@@ -219,6 +219,7 @@ std::string unmeasurable(const Prediction& p, const StudyConfig& c) {
                ? ""
                : text("the task has no test of length ", shortest(*p.length));
   }
+  if (c.data == "images" && p.length) return "";  // which sides there are, its file says
   if (p.length && !among(c.lengths, *p.length)) return text("evaluate.lengths has no ", shortest(*p.length));
   if (p.budget && !among(c.budgets, *p.budget)) return text("study.budgets has no ", shortest(*p.budget));
   return "";

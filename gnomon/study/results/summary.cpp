@@ -226,7 +226,8 @@ StudySummary summarise(const StudyConfig& config, const Data& data, const Found&
   for (ArmSummary& a : s.arms) measure_against(a, baseline, lengths);
   decide_all(s);
   speed_up_all(s);
-  s.reference = data.reference(), s.metric = data.metric(), s.chance = data.chance(), s.unit = data.unit();
+  s.reference = data.reference(), s.metric = data.metric(), s.chance = data.chance(),
+  s.trained = data.trained(), s.unit = data.unit();
   return s;
 }
 

@@ -66,6 +66,7 @@ struct StudySummary {
   std::string unit;              // of losses: "nats per byte"
   std::optional<Metric> metric;  // of answers, where there are any
   double chance = 0;
+  double trained = 1;  // as Data::trained()
 };
 
 // One of several studies, by its name; empty: it is the only one.

@@ -63,6 +63,7 @@ RunPlan plan_of(const Job& job, int threads);  // for runs on so many threads
 Sample training_batch(const Job& job, std::int64_t step);  // of a step, from 0
 // `count` windows of T tokens of what the job is evaluated on, or of another part.
 Sample held_out(const Job& job, std::int64_t T, std::int64_t count, Held held);
+Examples examples(const Job& job, std::int64_t payload);  // of a job whose data has answers
 Windows windows_of(const Job& job, std::int64_t T, std::int64_t count, Held held);
 
 }  // namespace gnomon

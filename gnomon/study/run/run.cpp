@@ -190,8 +190,7 @@ class Run {
     constexpr std::int64_t kDepths = 5;
     const Metric metric = *job_.data->metric();
     for (const std::int64_t payload : job_.data->payloads()) {
-      const Examples examples =
-          job_.data->examples(payload, windows_of(job_, job_.model.length, job_.windows, job_.held));
+      const Examples examples = gnomon::examples(job_, payload);
       result.by_length.push_back({double(payload), examples.T, std::nullopt, {}});
       if (!is_defined(examples.T)) continue;
       const Losses at = losses_over(examples, examples.T);

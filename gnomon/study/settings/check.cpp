@@ -3,6 +3,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/study/data/image_data.h"
 #include "gnomon/study/data/task.h"
 #include "gnomon/study/data/vocabulary.h"
 #include "gnomon/study/settings/config.h"
@@ -44,7 +45,7 @@ void check_path(const std::string& path) {
 
 // The kinds of data, then the tasks.
 void check_data(const StudyConfig& c) {
-  std::vector<std::string_view> known{"bytes", "symbols", "ids16", "ids32", "lines"};
+  std::vector<std::string_view> known{"bytes", "symbols", "ids16", "ids32", "lines", "images"};
   for (const Task* task : tasks()) known.push_back(task->name);
   if (std::find(known.begin(), known.end(), c.data) == known.end())
     throw unknown("study.data", c.data, known);
@@ -54,6 +55,8 @@ void check_data(const StudyConfig& c) {
                      least = c.data == "symbols"                      ? Vocabulary::kLeast
                              : c.data == "ids16" || c.data == "ids32" ? 1
                                                                       : 256;
+  if (c.data == "images")
+    return within("model.vocabulary", double(c.model.vocabulary), ImageData::kSymbols, ImageData::kSymbols);
   within("model.vocabulary", double(c.model.vocabulary), double(least), double(most));
 }
 

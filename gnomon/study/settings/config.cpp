@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/study/data/image_data.h"
 #include "gnomon/study/data/task.h"
 #include "gnomon/study/settings/scale.h"
 
@@ -34,7 +35,7 @@ std::vector<Field> fields(RunSettings& c) {
        "gpt, llama and bert have 4",
        &c.model.feed_forward},
       {"model.vocabulary",
-       "number of symbols: 256 for bytes and tasks; for data = symbols, how many to learn",
+       "number of symbols: 256 for bytes and tasks, 257 for images; for data = symbols, how many to learn",
        &c.model.vocabulary},
       {"model.length", "tokens (bytes) in a training window", &c.model.length},
       {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes",
@@ -73,8 +74,8 @@ std::vector<Field> fields(StudyConfig& c) {
   std::vector<Field> all{
       {"study.text", "path of the text in UTF-8, or of the file of token ids", &c.text_path},
       {"study.data",
-       "bytes or symbols (byte pairs) of a text, ids16 or ids32 of a file, lines (question, tab, answer), or "
-       "the name of a task",
+       "bytes or symbols (byte pairs) of a text, ids16 or ids32 of a file, lines (question, tab, answer), "
+       "images (pixels and class, with commas), or the name of a task",
        &c.data},
       {"study.arms",
        "position encodings to compare, as specs; | parameters or | flops after a spec matches it to the "
@@ -175,10 +176,10 @@ const Spec& StudyConfig::base() const {
 }
 
 bool StudyConfig::is_task() const {
-  return !has_text() && data != "ids16" && data != "ids32" && data != "lines";
+  return !has_text() && data != "ids16" && data != "ids32" && data != "lines" && data != "images";
 }
 bool StudyConfig::has_text() const { return data == "bytes" || data == "symbols"; }
-bool StudyConfig::has_answers() const { return is_task() || data == "lines"; }
+bool StudyConfig::has_answers() const { return is_task() || data == "lines" || data == "images"; }
 
 std::vector<std::string> settle(StudyConfig& c) {
   if (c.is_task()) {
@@ -188,6 +189,10 @@ std::vector<std::string> settle(StudyConfig& c) {
     throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
   } else {
     c.text_path = std::filesystem::absolute(c.text_path).lexically_normal().string();
+  }
+  if (c.data == "images") {
+    c.model.length = ImageData(c.text_path).window_tokens();
+    c.model.vocabulary = ImageData::kSymbols;
   }
   if (c.has_answers()) c.score = c.model.length, c.lengths = {1};
   if (c.data == "symbols" && c.model.vocabulary == 256) c.model.vocabulary = kSymbols;

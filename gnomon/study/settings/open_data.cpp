@@ -1,6 +1,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/corpus.h"
+#include "gnomon/study/data/image_data.h"
 #include "gnomon/study/data/line_data.h"
 #include "gnomon/study/data/symbol_text.h"
 #include "gnomon/study/data/task_data.h"
@@ -29,6 +30,10 @@ std::unique_ptr<Data> open_data(const StudyConfig& c) {
     return std::make_unique<SymbolText>(Corpus(c.text_path, longest), c.model.vocabulary, longest);
   if (c.data == "ids16" || c.data == "ids32") return tokens_of(c, longest);
   if (c.data == "lines") return std::make_unique<LineData>(Lines(c.text_path, c.model.length));
+  if (c.data == "images" && c.model.is_causal())
+    throw Error(Fault::usage,
+                "study.data images: found a decoder, allowed are encoders: set model.causal = false");
+  if (c.data == "images") return std::make_unique<ImageData>(c.text_path);
   return std::make_unique<TaskData>(find_task(c.data), c.model.is_causal());
 }
 
