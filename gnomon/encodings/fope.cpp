@@ -5,8 +5,9 @@
 //   ω_f = theta^(−2f/r) where it turns at least once in the training window, else 0 (such pairs are under-trained)
 //
 // C starts as the identity plus noise of the given deviation, and learns. z has no constant size, so the logit depends on
-// the positions themselves. Where ω = 0 here cos is 1 and sin is 0, as the paper has it. Acts on q and k. Parameters:
-// coefficients C (H, pairs, pairs), each layer its own.
+// the positions themselves. Where ω = 0 here cos is 1 and sin is 0, as the paper has it. So does the authors' code with
+// fourier_separate_basis and fourier_ignore_zero off. Their configurations turn both on: sines have coefficients of their own, and
+// dropped frequencies leave cos = sin = 1. Acts on q and k. Parameters: coefficients C (H, pairs, pairs), each layer its own.
 #include <cmath>
 #include <numbers>
 
@@ -121,8 +122,9 @@ const Entry fope_entry = entry<Fope>(
      .formula = "pair n is multiplied by sum_f C[h,f,n]*exp(i*p*w_f), slow w_f set to 0",
      .latex =
          R"(\text{pair } n \;\text{is multiplied by}\; \sum_f C_{h,f,n}\, e^{\mathrm{i}\, p\, \omega_f}, \quad \text{slow}\; \omega_f \;\text{set to}\; 0)",
-     .pitfall =
-         "a dropped frequency has cos = 1 and sin = 0; padding sin with 1 as well doubles those products",
+     .pitfall = "the authors' configurations differ from the paper: own coefficients for sines, and cos = "
+                "sin = 1 for "
+                "dropped frequencies",
      .year = 2024,
      .relative = false,
      .extrapolates = true,

@@ -4,7 +4,7 @@
 //   e = gelu(r·W_1ᵀ + b_1)·W_2ᵀ + b_2,          W_1 (hidden, F), W_2 (C, hidden)
 //
 // x are the coordinates over `scale`: γ sets the length scale in that unit. Acts on the input. Parameters: W_r, W_1, b_1,
-// W_2, b_2. gelu is the tanh form, as in the rest of the model.
+// W_2, b_2. gelu is the tanh form, as in the rest of the model; the paper does not say, and others take the exact one.
 #include <cmath>
 #include <numbers>
 

@@ -4,7 +4,8 @@
 //   s[h,i,j] = q_i·k_j/√D − ω_h·(p_i − p_j)·(g_i + g'_j)
 //   g_i = softplus(u_h·q_i/√D),  g'_j = softplus(v_h·k_j/√D),   ω_h = e^(w_h), from ALiBi's slopes
 //
-// With constant gates it is ALiBi. q and k are those before any rotation. For causal masks: a key after the query would gain.
+// In the authors' code each of these is an option: u and v of length 1, q and k with RMS norms, and slopes softplus(w)·ALiBi's, are
+// its standard, and not here. With constant gates it is ALiBi. q and k are those before any rotation. For causal masks: a key after the query would gain.
 // Acts on rows of logits. Parameters: log slope w (H), gates u, v (H,D), each layer its own.
 #include <cmath>
 

@@ -1,17 +1,15 @@
 // Conditional position encoding by a generator (PEG): a convolution of the words over the image. Chu et al. 2021 (CPVT),
 // https://arxiv.org/abs/2102.10882, section 3.3; timm, models/twins.py, PosConv.
 //
-//   e_t[c] = b[c] + Σ_{a,b} W[c, a + r, b + r]·x[c] of the token at (y_t + a, x_t + b),   a, b = −r..r,   r = (kernel − 1)/2
+//   e_t[c] = b[c] + Σ_{a,b} W[c, a + r, b + r]·x[c] of the token at (y_t + a, x_t + b),   a, b = −r..r,   r = reach
 //
 // x are the word vectors. Where no token stands and at padding they are 0: so the edges of the image tell where a token is. CPVT
 // and Twins add e to x as it is, add(peg, scale=off), after the first layer; here it comes before it. Tokens with one coordinate
 // stand row by row on a grid. Those of an image come row by row; where the places do not rise, another image begins, and nothing
-// is read across. In a causal model later tokens are not read. Acts on the input. Parameters: weight (C, kernel, kernel), bias (C).
+// is read across. In a causal model later tokens are not read. Acts on the input. Parameters: weight (C, 2r + 1, 2r + 1), bias (C).
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/core/error.h"
-#include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -20,10 +18,7 @@ namespace {
 class Peg final : public Encoding, public InputPart {
  public:
   Peg(const Options& options, const Shape& shape)
-      : Encoding(shape), kernel_(options.whole("kernel")), grid_{2, options.whole("columns")} {
-    if (kernel_ % 2 == 0)
-      throw Error(Fault::usage, text("peg: found kernel=", kernel_, ", allowed are odd numbers"));
-  }
+      : Encoding(shape), kernel_(2 * options.whole("reach") + 1), grid_{2, options.whole("columns")} {}
   std::int64_t axes() const override { return 2; }
   unsigned reads() const override { return kReadsInput; }
   std::vector<ParamSpec> params() const override {
@@ -155,11 +150,11 @@ const Entry peg_entry = entry<Peg>(
      .pitfall = "it tells places by the zeros beyond the edges alone: few layers see only the edge",
      .year = 2021,
      .relative = true,
-     .options = {{.name = "kernel",
-                  .help = "rows and columns of the convolution, an odd number",
-                  .standard = "3",
-                  .least = 1,
-                  .most = 31,
+     .options = {{.name = "reach",
+                  .help = "rows and columns that are read in each direction; 1 is a kernel of 3",
+                  .standard = "1",
+                  .least = 0,
+                  .most = 15,
                   .whole = true},
                  columns_option()}});
 

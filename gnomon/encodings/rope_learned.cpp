@@ -3,8 +3,9 @@
 //
 //   pair i of head h turns by p·exp(w[h,i]);   w starts at the logarithm of RoPE's frequency
 //
-// Acts on q and k. Parameters: log frequency w (H or 1, pairs), each layer its own. The gradient grows with p: large
-// positions dominate, which is why w is a logarithm.
+// The authors' code turns the other way, by −p·exp(w): its weights need each pair's channels exchanged in q and k. Acts on q and
+// k. Parameters: log frequency w (H or 1, pairs), each layer its own. The gradient grows with p: large positions dominate, which is
+// why w is a logarithm.
 #include <cmath>
 
 #include "gnomon/encodings/rotary.h"

@@ -5,7 +5,7 @@
 //   (with 1e-5 beside the variance, as in the authors' fairseq)
 //   cls=reset: in the row of position 0 the position part (all but q·k) is θ1_h, in its column θ2_h
 //
-// Words and positions have their own projections and never meet; q·k too is divided by √(2D). Acts on q and k (the
+// Words and positions have their own projections and never meet (those of positions have biases in the authors' code, and none here); q·k too is divided by √(2D). Acts on q and k (the
 // product is wider by D, and by 2 for the reset) and on the logits. Parameters: table (length, C), its LayerNorm, U_q, U_k (H·D, C), θ1, θ2 (H), b (buckets,
 // H), one for all layers.
 #include <algorithm>
@@ -183,7 +183,8 @@ const Entry tupe_entry = entry<Tupe>(
      .latex =
          R"(s_{ij} = \frac{q_i \cdot k_j + (p_i U_q) \cdot (p_j U_k)}{\sqrt{2D}} + b_{h,\mathrm{bucket}(i - j)})",
      .pitfall =
-         "the content term is divided by sqrt(2D) too; the reset for [CLS] replaces both position terms",
+         "the content term is divided by sqrt(2D) too; the authors' code adds biases to the projections of "
+         "positions",
      .year = 2021,
      .relative = false,
      .options = {{.name = "length",

@@ -219,7 +219,7 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
   const AttendShape shape = inside_->shape_of(in);
   Floats x;
   if (in.x.data && reads_content(all)) widen(in.x, x);
-  gnomon::decode({shape, all, {B, n, {x.data(), in.x.channels()}, {}, nullptr, nullptr, {}}, c.soft_cap}, in,
+  gnomon::decode({shape, all, c.soft_cap, {B, n, {x.data(), in.x.channels()}, {}, nullptr, nullptr, {}}}, in,
                  cache, out);
 }
 

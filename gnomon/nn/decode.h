@@ -9,8 +9,8 @@ namespace gnomon {
 struct Decoding {
   const AttendShape& shape;  // of the new tokens: B, H, queries, K, D, scale, kv_heads; keys = queries
   std::span<const Acting> acting;
-  const Content& content;  // of the new tokens: the input alone, where encodings read it
   float soft_cap = 0;
+  Content content = {};  // of the new tokens: the input alone, where encodings read it
 };
 // Whose keys a cache holds: what it is made for, and what it is compared with before it is read.
 std::string keys_of(std::string_view spec, std::span<const Encoding* const> encodings);

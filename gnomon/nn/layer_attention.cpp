@@ -81,7 +81,7 @@ void attention_decode(const AttentionShape& s, const LayerScheme& scheme, const 
                     .sinks = s.sinks};
   AttendShape shape = attend_shape(s);
   shape.padding = nullptr;  // the cache knows what it did not store
-  decode({shape, scheme.acting, content, float(rule.soft_cap)}, in, cache,
+  decode({shape, scheme.acting, float(rule.soft_cap), content}, in, cache,
          view(a.attended.data(), rule.heads, out_step));
 }
 

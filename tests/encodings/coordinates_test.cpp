@@ -223,7 +223,7 @@ TEST(Coordinates, WhatDoesNotFitIsRefused) {
     placed("window_mlp(rows=3, columns=4)", Placement::of(std::vector<double>{0, 0, 3, 1}, 1, 2));
   });
   refused("trained=1/2/3", [&] { made("window_mlp(trained=1/2/3)"); });
-  refused("kernel=4", [&] { made("peg(kernel=4)"); });
+  refused("reach", [&] { made("peg(reach=16)"); });
   refused("angles=3 for 8 pairs", [&] { made("siren_rope(angles=3)"); });
   refused("3 axes; allowed are 4", [&] {
     placed("siren_rope", Placement::of(std::vector<double>{0, 1, 2}, 1, 3));

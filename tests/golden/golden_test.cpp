@@ -291,8 +291,9 @@ double distance_by_kind(const std::string& spec, const Json& c) {
   return INFINITY;
 }
 
-const char* const kByKind[] = {"inputs",   "masks",   "samplers",  "rotations", "relative", "windows",
-                               "families", "content", "flagships", "vision",    "sound",    "dense"};
+const char* const kByKind[] = {"inputs",  "masks",    "samplers", "rotations", "relative",
+                               "windows", "families", "content",  "flagships", "vision",
+                               "sound",   "dense",    "authors"};
 
 class GoldenFile : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(kByKind),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gnomon as gn
-from shapes import B, BESIDE, HEADS, INSIDE, NAMES, SIZE, TOKENS, awake, content, qkv, small
+from shapes import B, BESIDE, HEADS, INSIDE, NAMES, READS_WORDS, SIZE, TOKENS, awake, content, qkv, small
 
 ROOT = pathlib.Path(__file__).parents[2]
 LLAMA = ROOT / "docs/examples/llama-3.1.json"
@@ -45,7 +45,7 @@ def turned(x, theta=10000.0, positions=None):
 
 def test_the_registry_is_the_programs():
     assert len(NAMES) == len(set(NAMES)) == len(json.loads(gn._core.encodings_json()))
-    assert set(INSIDE) | set(BESIDE) | {"randomised", "shape", "cape"} >= set(NAMES) - {"none"}
+    assert set(INSIDE) | set(BESIDE) | set(READS_WORDS) | {"randomised", "random_float", "shape", "cape"} >= set(NAMES) - {"none"}
     assert gn.help("yarn").year == 2023 and "beta_fast" in str(gn.help("yarn"))
     assert {"yarn", "xpos"} <= {e.name for e in gn.search("rotary", extrapolates=True)}
     assert {e.name for e in gn.search(acts="logits")} >= {"alibi", "t5"} and not gn.search("no such words")

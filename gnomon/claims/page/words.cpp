@@ -419,7 +419,8 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   out.push_back(of_rules(s));
   out.push_back(of_trainings(s));
   out.push_back(
-      "± is the half-width of a 95 % t interval over training seeds. It covers other seeds, but not other "
+      "± is the half-width of a 95 % t interval over training seeds; for published models, over windows of a "
+      "text. It covers other seeds, but not other "
       "texts, sizes or budgets: there is one text, one sample of it that training never shows, "
       "and one draw of every random table. A number with a range asked for must lie in that range.");
   out.push_back(
