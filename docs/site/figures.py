@@ -37,6 +37,13 @@ def vectors(entry):
     return figure(panels, _caption("orange is above 0, blue below", start), entry.title)
 
 
+def parameters(entry):
+    """Where the vectors follow from the words: the weights of the words, as they start."""
+    name, numbers = next(iter(_made(entry.name).parameters().items()))
+    rows = np.asarray(numbers).reshape(len(numbers), -1)[:, :LENGTH]
+    return figure([heat(f"The start of {name.removeprefix('input.')}", "number", "channel", rows)], _caption("orange is above 0, blue below"), entry.title)
+
+
 def _score(pe, far=FAR):
     """q·k by distance, of a query and keys of ones, the query at the last position, over the score at distance 0 of plain ones."""
     ones = np.ones((1, pe.heads, far, pe.head_dim), np.float32)
@@ -131,17 +138,29 @@ def sampled(entry):
 
 
 def kind(entry):
-    """What of an encoding can be asked by itself: "positions", "vectors", "rotation", "bias" or, with content, "weights"."""
+    """What of an encoding can be asked by itself: "positions", "vectors", "rotation", "bias" or, with content, "weights"; of vectors that follow
+    from the words, its parameters alone: "words"."""
     acts = entry.acts.split(", ")
-    if "positions" in acts or "input" in acts:
-        return {"positions": "positions", "input": "vectors"}[acts[0]]
-    if "qk" in acts and "logits" not in acts:
+    if "positions" in acts:
+        return "positions"
+    if "input" in acts:
+        return "words" if _reads_words(entry) else "vectors"
+    reads = gn.make(entry.name, heads=1).reads
+    if "qk" in acts and "logits" not in acts and not reads:
         return "rotation"
-    return "bias" if acts == ["logits"] and not gn.make(entry.name, heads=1).reads else "weights"
+    return "bias" if acts == ["logits"] and not reads else "weights"
+
+
+def _reads_words(entry):
+    try:
+        _made(entry.name).vectors([0.0])
+    except gn.Error:
+        return True
+    return False
 
 
 def draw(entry):
-    by_kind = {"positions": sampled, "vectors": vectors, "rotation": rotation, "bias": bias, "weights": weights}
+    by_kind = {"words": parameters, "positions": sampled, "vectors": vectors, "rotation": rotation, "bias": bias, "weights": weights}
     return by_kind[kind(entry)](entry)
 
 

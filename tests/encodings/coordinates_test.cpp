@@ -224,10 +224,6 @@ TEST(Coordinates, WhatDoesNotFitIsRefused) {
   });
   refused("trained=1/2/3", [&] { made("window_mlp(trained=1/2/3)"); });
   refused("reach", [&] { made("peg(reach=16)"); });
-  refused("angles=3 for 8 pairs", [&] { made("siren_rope(angles=3)"); });
-  refused("3 axes; allowed are 4", [&] {
-    placed("siren_rope", Placement::of(std::vector<double>{0, 1, 2}, 1, 3));
-  });
   refused("sections=4/3", [&] { made("riflex(sections=4/3)"); });
   refused("bases=5/6/7", [&] { made("rope_axial(bases=5/6/7)"); });
   refused("bases=5/6 with index=continued", [&] { made("rope_axial(bases=5/6, index=continued)"); });

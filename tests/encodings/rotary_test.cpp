@@ -38,12 +38,35 @@ std::vector<double> value_read(const Encoding& e, const Scene& s, std::int64_t i
 
 TEST(RotaryWindow, TheWholeFamilyHasIt) {
   const std::vector<std::string> all = family();
-  for (const char* name :
-       {"rope",         "linear",     "ntk",          "ntk_by_parts", "dynamic_ntk",       "yarn",
-        "longrope",     "llama3",     "dynamic_yarn", "mrope",        "mrope_interleaved", "xpos",
-        "proportional", "rope_axial", "rope_learned", "rope_mixed",   "rope_value",        "rerope",
-        "self_extend",  "fope",       "lerope",       "rope_heads",   "rope_clipped",      "selective_rope",
-        "carope",       "repo",       "rope_dino",    "riflex",       "rope_id",           "siren_rope"})
+  for (const char* name : {"rope",
+                           "linear",
+                           "ntk",
+                           "ntk_by_parts",
+                           "dynamic_ntk",
+                           "yarn",
+                           "longrope",
+                           "llama3",
+                           "dynamic_yarn",
+                           "mrope",
+                           "mrope_interleaved",
+                           "xpos",
+                           "proportional",
+                           "rope_axial",
+                           "rope_learned",
+                           "rope_mixed",
+                           "rope_value",
+                           "rerope",
+                           "self_extend",
+                           "fope",
+                           "lerope",
+                           "rope_heads",
+                           "rope_clipped",
+                           "selective_rope",
+                           "carope",
+                           "repo",
+                           "rope_dino",
+                           "riflex",
+                           "rope_id"})
     EXPECT_EQ(std::count(all.begin(), all.end(), name), 1) << name;
 }
 

@@ -18,13 +18,6 @@ def case(spec, wrong, names=()):
     return {"spec": spec, "wrong": wrong, "names": dict(names)}
 
 
-def siren(layers, more, *others):
-    """The output layer has a name in gnomon, and in the authors' list of layers the number after the hidden ones."""
-    names = {f"{kind}.{layers + 1}.{part}": f"{kind}.out.{part}" for kind in ("sine", "relu") for part in ("weight", "bias")}
-    own = "siren_rope(pairing=adjacent, "
-    return case(f"{own}{more})", [f"siren_rope({more})", *(f"{own}{other})" for other in others), "rope(theta=100000)"], names)
-
-
 SPECS = {
     "PaTH, low rank w, convolution and silu": case("path", ["path(convolution=off)", "path(kernel=2)", "fox", "none"], PATH),
     "PaTH, full w, no convolution": case("path(projection=full, convolution=off)", ["path(projection=full)", "none"], PATH),
@@ -62,8 +55,6 @@ SPECS = {
         "rope_clipped(theta=500000)", ["rope_clipped(theta=500000, clip=hard)", "rope(theta=500000)", "rope_clipped(theta=500000, pairing=adjacent)"]),
     "clipped RoPE, theta=500000, last 8 of 8, soft": case(
         "rope_clipped(theta=500000)", ["rope_clipped(theta=500000, pairs=6)", "rope(theta=500000)"]),
-    "SIREN-RoPE, omega=30, layers=2, angles=4": siren(2, "layers=2, hidden=5", "layers=2, hidden=5, omega=3", "layers=2, hidden=5, theta=100"),
-    "SIREN-RoPE, omega=10, layers=1, angles=2": siren(1, "hidden=4, angles=2, omega=10", "hidden=4, angles=2", "hidden=4, angles=2, omega=10, theta=100"),
     "RoPE-ID, quarters 1 and 3 of 16 channels, length=4096, geometric, no temperature": case(
         "rope_id(original=4096)", ["rope_id(original=4096, turns=1)", "rope_id(original=4096, pairing=adjacent)", "rope_id(original=4096, share=1)",
                                    "rope_id(original=4096, fastest=64)", "none"]),

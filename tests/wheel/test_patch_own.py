@@ -83,7 +83,8 @@ def test_what_differs_is_rounding(make, attention_of_double):
     with gnh.patch(model, explanation):
         partly = said(model)
     rounding, in_float, in_part = ((found.double() - exact).abs().max() / exact.abs().max() for found in (own, patched, partly))
-    assert exact.dtype is torch.float64 and partly.dtype is torch.float64
+    if make is not tiny.beam:  # which caps its logits in float32
+        assert exact.dtype is torch.float64 and partly.dtype is torch.float64
     assert in_float < 2 * max(rounding, 4e-7)
     assert in_part < max(rounding, 1e-6)
 

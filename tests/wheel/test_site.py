@@ -116,7 +116,7 @@ def _compiles(tmp_path, language, compiler, flags):
     for entry in gn.encodings():
         code = contents.snippet(entry, language)
         heads |= set(re.findall(r"^#include .*$", code, re.M))
-        parts.append(re.sub(r"\b(attend|vectors|sample)\(", rf"{entry.name}_\1(", re.sub(r"^(#include|using) .*$", "", code, flags=re.M)))
+        parts.append(re.sub(r"\b(attend|vectors|sample|model)\(", rf"{entry.name}_\1(", re.sub(r"^(#include|using) .*$", "", code, flags=re.M)))
     space = "using namespace gnomon;\n" if language == "cpp" else ""
     source = tmp_path / f"snippets.{language}"
     source.write_text("\n".join(sorted(heads)) + "\n" + space + "\n".join(parts))

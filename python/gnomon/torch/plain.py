@@ -235,7 +235,7 @@ def _carry(a, at):
         if a.carry_gate is not None:
             after = rows * a.carry_gate[:, :, token, None].exp()
         else:
-            axis, strength = a.carry_axis[:, :, token, None], a.carry_strength[:, :, token, None, None]
+            axis, strength = a.carry_axis[:, :, token, None], a.carry_strength[:, :, token, None]
             after = rows - strength * (rows * axis).sum(-1, keepdim=True) * axis
         rows = torch.where(query >= token, after, rows)
     return at.pe.scale * at.plan.terms["content_scale"] * torch.stack(columns[::-1], -1)
