@@ -220,8 +220,9 @@ class RotaryLayers {
 
   static SpecPart learned_temperature() {
     SpecPart part{{"log_temperature", {}}, {}, {}};
-    part.because.push_back({"temperature", "learned", "",
-                            "q is multiplied by s ln(p + 1) + b; the weights hold both numbers of each head"});
+    part.because.push_back(
+        {"temperature", "learned", "",
+         "q is multiplied by s ln(p + 1) + b; the weights hold both numbers of each head"});
     return part;
   }
 
