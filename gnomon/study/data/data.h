@@ -68,9 +68,8 @@ class Data {
   virtual std::optional<Metric> metric() const { return {}; }
   virtual double chance() const { return 0; }  // of the metric, by answering blindly
   virtual std::vector<std::int64_t> payloads() const { return {}; }
-  virtual double trained() const {
-    return 1;
-  }  // the largest payload of training; of a text, 1 stands for its window
+  // The largest payload of training; of a text, 1 stands for its window.
+  virtual double trained() const { return 1; }
   virtual Examples examples(std::int64_t payload,
                             const Windows& windows) const;  // throws Error(bug) where there are none
 };
