@@ -13,6 +13,7 @@
 #include "gnomon/study/results/results.h"
 #include "gnomon/study/settings/presets.h"
 #include "gnomon/study/suite.h"
+#include "tests/study/preset_text.h"
 
 namespace gnomon {
 namespace {
@@ -442,7 +443,7 @@ TEST(Presets, TheirPredictionsCanBeMeasuredAndSayWhereTheyComeFrom) {
   for (const Preset& p : presets()) {
     for (Part& part : read_suite(preset(p.name), {})) {
       StudyConfig& c = part.config;
-      c.text_path = "text";
+      c.text_path = text_for(c);
       settle(c);
       with += !c.predictions.empty();
       std::set<std::string> said;

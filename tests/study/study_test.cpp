@@ -16,6 +16,7 @@
 #include "gnomon/study/results/results.h"
 #include "gnomon/study/settings/presets.h"
 #include "gnomon/study/suite.h"
+#include "tests/study/preset_text.h"
 
 namespace gnomon {
 namespace {
@@ -404,7 +405,7 @@ TEST(Presets, AreReadAndHold) {
   EXPECT_GE(presets().size(), 2u);
   for (const Preset& p : presets()) {
     for (Part& part : read_suite(preset(p.name), {})) {
-      part.config.text_path = "text";
+      part.config.text_path = text_for(part.config);
       settle(part.config);
     }
     EXPECT_GT(p.title().size(), 20u) << p.name;
