@@ -264,7 +264,7 @@ GNOMON_API gnomon_status gnomon_cache_position(const gnomon_cache* cache, int64_
 
 // Decodes n new tokens of each sequence, one or many: in->q (B,heads,n,head_dim), k and v with n tokens too. They are appended
 // to the cache. Each sees itself and the cached tokens before it. Writes out (B,heads,n,value_dim). in->places: positions of the
-// new tokens, not before the cached ones; null: they follow the cached ones. in->bias and mask count keys from the oldest stored
+// new tokens, not before the cached ones; null: they follow the cached ones. in->x: their inputs, for encodings that read them. in->bias and mask count keys from the oldest stored
 // one. Do not set first, firsts, left and right. GNOMON_USAGE: views that do not fit, an out that overlaps them, a cache for
 // another spec or shape, or a full cache; the cache is then unchanged. GNOMON_RESOURCE: not enough memory; the tokens may be in
 // the cache, see gnomon_cache_length().

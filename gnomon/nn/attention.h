@@ -96,7 +96,7 @@ class Attention {
   KeyCache cache(std::int64_t B, std::int64_t capacity, std::int64_t window = 0) const;
   // Decodes n new tokens per sequence: q (B,heads,n,head_dim), k and v with n tokens too. They are appended to the cache, and
   // each sees itself and the cached tokens before it. in.places: positions of the new tokens; null: they follow the cached
-  // ones. Throws for encodings whose terms need data that no cache holds, and for a cache of another spec. A call that throws
+  // ones. in.x: their inputs, for encodings that read them. Throws for encodings whose terms need data that no cache holds, and for a cache of another spec. A call that throws
   // leaves the cache unchanged.
   void decode(const AttentionInput& in, KeyCache& cache, const View& out) const;
 

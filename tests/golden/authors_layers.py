@@ -1,4 +1,4 @@
-"""What make_authors.py puts around the authors' code: files in float64, projections that answer with given vectors, RoPE's tables."""
+"""What make_authors.py puts around the authors' code: files in float64 and RoPE's tables."""
 
 import re
 import sys
@@ -9,6 +9,7 @@ from typing import Optional
 import numpy as np
 from einops import rearrange, repeat
 from golden import *
+from oracles import Given, Recorder
 from torch import nn
 
 torch.set_grad_enabled(False)
@@ -29,40 +30,6 @@ def doubled(path):
     copy.flush()
     _files.append(copy)  # the file lives as long as the script
     return copy.name
-
-
-def turn(x, angles, layout="half"):
-    """Rotate the pairs of x (..., R) by angles (..., R/2)."""
-    cos, sin = angles.cos(), angles.sin()
-    if layout == "half":
-        a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
-        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
-
-
-def powers(theta, size):
-    """RoPE's frequencies (size/2)."""
-    return theta ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-
-
-class Given(nn.Module):
-    """A projection that answers with given vectors (H, T, D), several side by side, whatever comes in."""
-
-    def __init__(self, *rows):
-        super().__init__()
-        self.rows = torch.cat([x.transpose(0, 1).flatten(1) for x in rows], -1)[None]
-
-    def forward(self, x):
-        return self.rows.clone()
-
-
-class Recorder(nn.Module):
-    """Keeps what passes, in place of the dropout after a softmax."""
-
-    def forward(self, x):
-        self.seen = x[0]
-        return x
 
 
 class Rotary:

@@ -54,24 +54,9 @@ def pairs(logit, heads, T, causal=True):
     return scores.softmax(-1)
 
 
-def turn(x, angles, layout="half"):
-    """Rotate the pairs of x (..., R) by angles (..., R/2)."""
-    cos, sin = angles.cos(), angles.sin()
-    if layout == "half":
-        a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
-        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
-
-
 def rotated(q, k, angles, layout="half"):
     """Attention weights when q and k (H, T, D) turn by angles (H or 1, T, D/2)."""
     return softmax(plain(turn(q, angles, layout), turn(k, angles, layout)), True)
-
-
-def powers(theta, size):
-    """RoPE's frequencies (size/2)."""
-    return theta ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
 
 
 def convolved(y, taps):

@@ -70,6 +70,21 @@ def plain(q, k):
     return q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
 
 
+def turn(x, angles, layout="half"):
+    """Rotate the pairs of x (..., R) by angles (..., R/2)."""
+    cos, sin = angles.cos(), angles.sin()
+    if layout == "half":
+        a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+
+def powers(theta, size):
+    """RoPE's frequencies (size/2)."""
+    return theta ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+
+
 def write():
     for file, cases in _cases.items():
         content = {"source": sorted({c["source"] for c in cases}), "made_by": "tests/golden", "cases": cases}

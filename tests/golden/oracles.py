@@ -21,7 +21,7 @@ class Given(nn.Module):
         self.answer = torch.cat([x.transpose(0, 1).flatten(1) for x in rows], -1)[None]
 
     def forward(self, x):
-        return self.answer
+        return self.answer.clone()  # some code writes into it
 
 
 class Recorder(nn.Module):

@@ -27,8 +27,8 @@ class TextOfAnArchive final : public Data {
         unit_(j.member("unit").text()),
         vocabulary_(j.member("vocabulary").whole(1, std::int64_t{1} << 31)),
         tokens_(j.member("training_tokens").number()),
-        answers_(j.find("chance").has_value()) {
-    if (answers_) chance_ = j.member("chance").number(), trained_ = j.member("trained").number();
+        chance_(j.find("chance") ? std::optional(j.member("chance").number()) : std::nullopt),
+        trained_(chance_ ? j.member("trained").number() : 1) {
     for (const JsonValue& sentence : j.member("describe").list()) sentences_.push_back(sentence.text());
     if (const auto r = j.find("reference"))
       reference_ = ReferenceLosses{r->member("letters").number(), r->member("pairs").number()};
@@ -39,9 +39,9 @@ class TextOfAnArchive final : public Data {
   std::vector<std::string> describe() const override { return sentences_; }
   double training_tokens() const override { return tokens_; }
   std::optional<Metric> metric() const override {
-    return answers_ ? std::optional(Metric::symbols) : std::nullopt;
+    return chance_ ? std::optional(Metric::symbols) : std::nullopt;
   }
-  double chance() const override { return chance_; }
+  double chance() const override { return chance_.value_or(0); }
   double trained() const override { return trained_; }
   std::optional<ReferenceLosses> reference() const override { return reference_; }
   Sample training(const StepBatch&) const override { return none(); }
@@ -51,8 +51,9 @@ class TextOfAnArchive final : public Data {
   [[noreturn]] static Sample none() { throw Error(Fault::usage, "an archive of a study has no text"); }
   std::string print_, unit_;
   std::int64_t vocabulary_;
-  double tokens_, chance_ = 0, trained_ = 1;
-  bool answers_;  // of images: the share of right symbols
+  double tokens_;
+  std::optional<double> chance_;  // of images, whose metric is the share of right symbols
+  double trained_;
   std::vector<std::string> sentences_;
   std::optional<ReferenceLosses> reference_;
 };
